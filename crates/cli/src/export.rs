@@ -1,16 +1,19 @@
 //! `export`: verified blocks as tables. The `export.rs` of each chain's folder verifies them.
 
+pub mod plan;
+
 use crate::answer::Answer;
 use crate::args::{Export, ExportNames, Rows, Verification};
 use crate::import::{Run, family};
 use crate::shard::{self, Documents};
 use crate::{bitcoin, checksums, ethereum, neo, outputs, paths, stop};
 use anyhow::{Context, Result, bail, ensure};
-use blockmill_archive::Family;
 use blockmill_archive::output::{Shape, keep_apart};
+use blockmill_archive::{Family, is_pipe};
 use blockmill_export::schema::{Form, Names, Table};
 use blockmill_export::{
-    Error, Facts, FileEntry, MANIFEST, RecordBatch, Verdict, remove_manifest, tables_named,
+    Append, Error, Facts, FileEntry, MANIFEST, PartitionBy, RecordBatch, Verdict, remove_manifest,
+    tables_named,
 };
 use blockmill_pipeline::Cancel;
 use blockmill_verdict::{ConsumerError, Status, counted, grouped};
@@ -22,33 +25,93 @@ use std::sync::mpsc::SyncSender;
 /// `blockmill export`.
 pub fn run(args: &Export, json: bool, cancel: Cancel) -> Result<Answer> {
     let asked = &args.verification;
+    if args.dry_run {
+        return describe(args, json, cancel);
+    }
     outputs::record(asked.record.as_deref(), &asked.paths, asked.force)?;
     let checked = checksums::compare(asked.checksums.as_deref(), &asked.paths, json, &cancel)?;
-    let inputs = [&asked.paths[..], &asked.stores].concat();
-    outputs::claim(&args.to, &inputs, Shape::FilesIn, asked.force)?.done()?;
-    let is_there = paths::is_there(&args.to.join(MANIFEST))?;
-    ensure!(
-        asked.force.force || !is_there,
-        "{}: expected a folder without {MANIFEST}, or --force, found an export",
-        args.to.display()
-    );
-    create(&args.to)?;
-    if asked.force.force {
-        // it speaks of files that are going to be replaced
-        remove_manifest(&args.to)?;
-    }
-    stop::leaves(kept(&args.to));
+    let partition = partition(args)?;
+    let append = args.append.then(|| begin_to_append(args)).transpose()?;
+    let to = match &append {
+        Some(append) => To::Append(append),
+        None => {
+            begin(args)?;
+            To::Folder(&args.to)
+        }
+    };
+    stop::leaves(to.kept());
     stop::writes(&args.to, 0);
-    if !asked.force.force {
+    if !asked.force.force && append.is_none() {
         stop::then(
             "make room and give the same command again with --force, which replaces the files that \
              are complete",
         );
     }
     let run = Run::new(asked, "export", asked.record.clone(), json, cancel)?;
-    let answer =
-        any(&Asked { verification: asked, rows: &args.rows, to: To::Folder(&args.to) }, run);
+    let answer = any(&Asked { verification: asked, rows: &args.rows, partition, to }, run);
     Ok(checked.with(answer?))
+}
+
+/// Describes what an export would write.
+fn describe(args: &Export, json: bool, cancel: Cancel) -> Result<Answer> {
+    let (asked, to) = (&args.verification, &args.to);
+    let pipe = asked.paths.iter().find(|path| is_pipe(path));
+    ensure!(pipe.is_none(), "--dry-run: expected files, found a pipe, which can be read once only");
+    keep_apart(to, &inputs(asked), Shape::FilesIn)?;
+    let append = args.append.then(|| Append::read(to)).transpose()?;
+    let is_free = args.append || asked.force.force || !paths::is_there(&to.join(MANIFEST))?;
+    ensure!(is_free, taken(to));
+    let to = append.as_ref().map_or(To::Folder(to), To::Append);
+    let asked = Asked { verification: asked, rows: &args.rows, partition: partition(args)?, to };
+    match family(asked.verification)? {
+        Family::Ethereum => ethereum::export::describe(&asked, json, cancel),
+        Family::Bitcoin => bitcoin::export::describe(&asked, json, cancel),
+        Family::Neo => neo::export::describe(&asked, json, cancel),
+    }
+}
+
+/// The error of a folder that has an export.
+fn taken(folder: &Path) -> String {
+    let folder = folder.display();
+    format!(
+        "{folder}: expected a folder without {MANIFEST}, or --force or --append, found an export"
+    )
+}
+
+/// The requested partitions.
+fn partition(args: &Export) -> Result<PartitionBy> {
+    Ok(args.partition.as_deref().map(str::parse).transpose()?.unwrap_or_default())
+}
+
+/// Begins an export into a folder without one.
+fn begin(args: &Export) -> Result<()> {
+    let asked = &args.verification;
+    outputs::claim(&args.to, &inputs(asked), Shape::FilesIn, asked.force)?.done()?;
+    let is_there = paths::is_there(&args.to.join(MANIFEST))?;
+    ensure!(asked.force.force || !is_there, taken(&args.to));
+    create(&args.to)?;
+    if asked.force.force {
+        // it speaks of files that are going to be replaced
+        remove_manifest(&args.to)?;
+    }
+    Ok(())
+}
+
+/// Begins to continue the export in a folder.
+fn begin_to_append(args: &Export) -> Result<Append> {
+    let force = args.verification.force;
+    ensure!(!force.force, "--append adds files to an export; --force replaces one");
+    outputs::claim(&args.to, &inputs(&args.verification), Shape::FilesIn, force)?.done()?;
+    let (append, removed) = Append::begin(&args.to)?;
+    for path in removed {
+        eprintln!("removed {}, which an interrupted run had left", path.display());
+    }
+    Ok(append)
+}
+
+/// What an output must be apart from.
+fn inputs(asked: &Verification) -> Vec<PathBuf> {
+    [&asked.paths[..], &asked.stores].concat()
 }
 
 /// Sends the rows of one table to a reader; the answer reports the end.
@@ -60,7 +123,8 @@ pub fn read(
 ) -> Result<Answer> {
     outputs::record(asked.record.as_deref(), &asked.paths, asked.force)?;
     let run = Run::new(asked, "read", asked.record.clone(), true, cancel)?;
-    any(&Asked { verification: asked, rows, to: To::Reader(reader) }, run)
+    let (to, partition) = (To::Reader(reader), PartitionBy::default());
+    any(&Asked { verification: asked, rows, partition, to }, run)
 }
 
 fn any(asked: &Asked<'_>, run: Run) -> Result<Answer> {
@@ -77,6 +141,8 @@ pub struct Asked<'a> {
     pub verification: &'a Verification,
     /// Which tables, and how they look.
     pub rows: &'a Rows,
+    /// How blocks are divided into files.
+    pub partition: PartitionBy,
     /// Where they go.
     pub to: To<'a>,
 }
@@ -85,6 +151,8 @@ pub struct Asked<'a> {
 pub enum To<'a> {
     /// Into files in this folder.
     Folder(&'a Path),
+    /// Into new files of this export.
+    Append(&'a Append),
     /// To a reader of one table.
     Reader(SyncSender<RecordBatch>),
 }
@@ -93,13 +161,31 @@ fn create(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))
 }
 
-/// Describes the files of a run that did not complete.
-fn kept(folder: &Path) -> String {
-    let folder = folder.display();
-    format!(
-        "the files in {folder} have complete partitions; no {MANIFEST} says that they are a \
-         verified chain"
-    )
+impl To<'_> {
+    /// Describes what a run leaves that did not complete.
+    fn kept(&self) -> String {
+        match self {
+            Self::Folder(folder) => format!(
+                "the files in {} have complete partitions; no {MANIFEST} says that they are a \
+                 verified chain",
+                folder.display()
+            ),
+            Self::Append(append) => {
+                let last = grouped(append.last_block().number);
+                format!("the export in {} still ends with block {last}", append.folder().display())
+            }
+            Self::Reader(_) => String::new(),
+        }
+    }
+
+    /// The folder of the files, if there is one.
+    fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Folder(folder) => Some(folder),
+            Self::Append(append) => Some(append.folder()),
+            Self::Reader(_) => None,
+        }
+    }
 }
 
 /// Writes the tables of one shard, verified after the blocks of `after`. The answer has its
@@ -108,9 +194,10 @@ pub fn of_shard(args: &Export, after: Option<&Documents<'_>>, cancel: Cancel) ->
     let asked = &args.verification;
     shard::expect_no_record(asked, "--shard")?;
     // other shards may be written into the same folder at the same time
-    keep_apart(&args.to, &[&asked.paths[..], &asked.stores].concat(), Shape::FilesIn)?;
+    keep_apart(&args.to, &inputs(asked), Shape::FilesIn)?;
     create(&args.to)?;
-    let asked = Asked { verification: asked, rows: &args.rows, to: To::Folder(&args.to) };
+    let (to, partition) = (To::Folder(&args.to), partition(args)?);
+    let asked = Asked { verification: asked, rows: &args.rows, partition, to };
     match family(asked.verification)? {
         Family::Ethereum => {
             let after = after.map(Documents::one).transpose()?;
@@ -119,6 +206,15 @@ pub fn of_shard(args: &Export, after: Option<&Documents<'_>>, cancel: Cancel) ->
         Family::Bitcoin => bitcoin::export::of_shard(&asked, after, cancel),
         Family::Neo => bail!("expected an archive that can be verified in parts, found a Neo dump"),
     }
+}
+
+/// How requested rows look.
+pub fn form(rows: &Rows) -> Form {
+    let names = match rows.names {
+        ExportNames::Etl => Names::Etl,
+        ExportNames::Cryo => Names::Cryo,
+    };
+    Form { hex: rows.hex, names }
 }
 
 /// The tables of a chain, and those of them that a run can write.
@@ -143,24 +239,28 @@ impl Job {
     ) -> Result<Self, Error> {
         let rows = asked.rows;
         let tables = tables_named(all, given, &rows.tables)?;
-        let names = match rows.names {
-            ExportNames::Etl => Names::Etl,
-            ExportNames::Cryo => Names::Cryo,
-        };
         let program = crate::program::this();
-        let folder = match &asked.to {
-            To::Folder(folder) => folder.to_path_buf(),
-            To::Reader(_) => PathBuf::new(),
+        let (folder, after) = match &asked.to {
+            To::Folder(folder) => (folder.to_path_buf(), None),
+            To::Append(append) => (append.aside().to_path_buf(), Some(append.last_block())),
+            To::Reader(_) => (PathBuf::new(), None),
         };
         let facts = Facts {
             folder,
             replace: asked.verification.force.force,
-            form: Form { hex: rows.hex, names },
+            form: form(rows),
+            partition: asked.partition,
+            after,
             program: format!("{} {} {}", program.name, program.version, program.revision),
             ..facts
         };
+        if let To::Append(append) = &asked.to {
+            append.expect_same(&facts, &tables)?;
+        }
         let export = match &asked.to {
-            To::Folder(_) => blockmill_export::Export::new(&tables, facts, threads)?,
+            To::Folder(_) | To::Append(_) => {
+                blockmill_export::Export::new(&tables, facts, threads)?
+            }
             To::Reader(reader) => {
                 blockmill_export::Export::to_reader(&tables, facts, reader.clone())?
             }
@@ -186,12 +286,12 @@ impl Job {
     /// Writes the last files, then the manifest.
     fn finish(&self, asked: &Asked<'_>, verdict: Verdict) -> Result<Vec<FileEntry>, Error> {
         let files = self.export.finish()?;
-        if let To::Reader(_) = asked.to {
-            return Ok(files);
-        }
         let manifest = self.export.manifest(verdict, files);
-        let facts = self.export.facts();
-        manifest.write(&facts.folder, facts.replace)?;
+        match &asked.to {
+            To::Reader(_) => {}
+            To::Append(append) => return append.finish(manifest),
+            To::Folder(folder) => manifest.write(folder, self.export.facts().replace)?,
+        }
         Ok(manifest.files)
     }
 }
@@ -203,9 +303,9 @@ pub fn answer(
     files: &[FileEntry],
     json: bool,
 ) -> Result<Answer> {
-    let To::Folder(to) = asked.to else { return Ok(answer) };
+    let Some(to) = asked.to.folder() else { return Ok(answer) };
     let complete = answer.status.is_success();
-    let kept = (!complete).then(|| kept(to));
+    let kept = (!complete).then(|| asked.to.kept());
     let answer = Answer { kept: answer.kept.or(kept), ..answer };
     let to = to.display().to_string();
     if json {
@@ -230,7 +330,13 @@ pub fn answer(
             let count = counted(own().count() as u64, "file");
             println!("{table}: {rows} rows in {count}, {bytes} bytes");
         }
-        println!("wrote {to}; {MANIFEST} says what was verified");
+        match &asked.to {
+            To::Append(append) if files.is_empty() => {
+                let last = grouped(append.last_block().number);
+                println!("nothing new: the export in {to} has all blocks up to {last}");
+            }
+            _ => println!("wrote {to}; {MANIFEST} says what was verified"),
+        }
     }
     Ok(answer)
 }

@@ -29,17 +29,21 @@ use blockmill_pipeline::Cancel;
 use clap::Parser;
 use std::ffi::OsString;
 
-/// Returns what `blockmill ARGS --json` prints, for commands that read archives or work on a store:
-/// all except those that serve, measure, generate or report.
+/// Returns what `blockmill ARGS --json` prints, for commands that read archives, work on a store or
+/// report: all except those that serve, measure or generate.
 pub fn answer(args: &[OsString], cancel: &Cancel) -> String {
+    let name = args.first().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    command(args, cancel).text(&name)
+}
+
+/// Runs a command as [`answer`] does. Returns its answer.
+pub fn command(args: &[OsString], cancel: &Cancel) -> Answer {
     ethereum::register();
     let program = [OsString::from("blockmill"), OsString::from("--json")];
-    let name = args.first().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let answer = match Cli::try_parse_from(program.into_iter().chain(args.iter().cloned())) {
+    match Cli::try_parse_from(program.into_iter().chain(args.iter().cloned())) {
         Ok(mut cli) => run_here(&mut cli, cancel).unwrap_or_else(|error| Answer::failed(&error)),
         Err(error) => usage(&error),
-    };
-    answer.text(&name)
+    }
 }
 
 fn run_here(cli: &mut Cli, cancel: &Cancel) -> Result<Answer> {
@@ -52,7 +56,7 @@ fn run_here(cli: &mut Cli, cancel: &Cancel) -> Result<Answer> {
         Command::Check(_) | Command::Unwind(_) | Command::Heal(_) | Command::Prove(_) => {
             run(cli, cancel.clone())
         }
-        Command::Convert(_) | Command::Witness(_) => run(cli, cancel.clone()),
+        Command::Convert(_) | Command::Witness(_) | Command::Report(_) => run(cli, cancel.clone()),
         _ => bail!("expected a command for archives or stores: other commands need a process"),
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::program::{Scratch, blockmill, document, run, succeed};
 use blockmill_cli::answer::Answer;
+use blockmill_cli::library::answers::Tables;
 use blockmill_cli::library::{self, ExportNames, Rows, VerifyOptions, answers};
 use blockmill_pipeline::Cancel;
 use blockmill_verdict::{Level, Status};
@@ -132,13 +133,16 @@ fn tables_of_block_files_are_written_shard_by_shard() {
         .map(|file| answers::verify_shard(&[file], None, &default))
         .map(|answer| result(&answer, Status::Verified).to_string())
         .collect();
-    let (tables, options) =
-        (rows(&["blocks", "inputs"]), VerifyOptions { level: Some(Level::Bodies), ..default });
+    let tables = |names: &[&str]| Tables { rows: rows(names), partition: None, append: false };
+    let options = VerifyOptions { level: Some(Level::Bodies), ..default };
     let export = |file: &Path, after: Option<&str>| {
-        answers::export_shard(&[file], &shards, &tables, after, &options)
+        answers::export_shard(&[file], &shards, &tables(&["blocks", "inputs"]), after, &options)
     };
     result(&export(&files[0], None), Status::Usage);
-    let none = answers::export_shard(&files, &shards, &rows(&[]), None, &options);
+    let none = answers::export_shard(&files, &shards, &tables(&[]), None, &options);
+    result(&none, Status::Usage);
+    let append = Tables { append: true, ..tables(&["blocks"]) };
+    let none = answers::export_shard(&files[..1], &shards, &append, None, &options);
     result(&none, Status::Usage);
     let default = VerifyOptions::default();
     let asked = result(&answers::merge(&headers, &[], &default), Status::Unrecognised);

@@ -3,10 +3,12 @@
 
 use crate::encode::Piece;
 use crate::error::Error;
-use crate::export::Export;
+use crate::export::{Export, LastBlock};
 use crate::partition::Partition;
 use crate::rows::Batches;
-use blockmill_verdict::{ConsumerError, DerivedRows, ReceiveRows, Status, VerifiedConsumer};
+use blockmill_verdict::{
+    ConsumerError, DerivedRows, ReceiveRows, Status, VerifiedConsumer, grouped,
+};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -31,15 +33,17 @@ pub(crate) fn consumer<D: ?Sized>(
         })
     };
     let tasks = export.encoders().into_iter().map(task).collect();
-    let next = Mutex::new(None);
+    let after = export.facts().after.clone();
+    let next = Mutex::new(after.as_ref().map(|after| after.next()));
     let write = move |rows: &DerivedRows| {
         let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
         for piece in pieces(rows) {
             let (first, last) = piece.range;
             if order == Order::Consecutive && next.is_some_and(|next| next != first) {
-                return Err(other_chain(first));
+                let is_first = after.as_ref().filter(|after| *next == Some(after.next()));
+                return Err(is_first.map_or_else(|| other_chain(first), |after| gap(after, first)));
             }
-            *next = Some(last + 1);
+            *next = Some(last.saturating_add(1));
             export.write(piece)?;
         }
         Ok(())
@@ -61,64 +65,130 @@ fn other_chain(block: u64) -> ConsumerError {
     ConsumerError { message, status: Status::Invalid }
 }
 
-/// The rows of `blocks`, cut where partitions end. Block `at` has the number `number(at)` and
-/// belongs to `partition(at)`; the blocks of a partition are next to each other. `rows` builds the
-/// tables of a range.
-pub(crate) fn cut(
-    blocks: Range<usize>,
-    number: impl Fn(usize) -> u64,
-    partition: impl Fn(usize) -> Partition,
-    mut rows: impl FnMut(Range<usize>) -> Result<Vec<Batches>, Error>,
-) -> Result<DerivedRows, ConsumerError> {
-    let Range { start: mut from, end } = blocks;
-    let mut pieces = vec![];
-    while from < end {
-        let own = partition(from);
-        let is_in = |at: usize| partition(at) == own;
-        let to = if is_in(end - 1) { end } else { first_not(from..end, is_in) };
-        let range = (number(from), number(to - 1));
-        pieces.push(Piece { tables: rows(from..to)?, partition: own, range });
-        from = to;
-    }
-    Ok(Box::new(pieces))
+/// Blocks that follow the last one of an export are not the next ones.
+fn gap(after: &LastBlock, found: u64) -> ConsumerError {
+    let (last, next) = (grouped(after.number), grouped(after.next()));
+    let message = format!(
+        "--append: expected block {next}, as the export ends with block {last}, found that the \
+         archive continues with block {}",
+        grouped(found)
+    );
+    ConsumerError { message, status: Status::Usage }
 }
 
-/// The first of `range` for which `is` is false. All before it are true, all after it are false.
-fn first_not(range: Range<usize>, is: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (range.start, range.end);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if is(middle) { low = middle + 1 } else { high = middle }
+/// Verified blocks of a chain by their place in a chunk.
+pub(crate) struct VerifiedChunk<N, L, P> {
+    /// The places of the blocks.
+    pub blocks: Range<usize>,
+    /// The number of a block.
+    pub number: N,
+    /// The hash of a block and that of its parent, as users of the chain write them.
+    pub hashes: L,
+    /// The partition of a block.
+    pub partition: P,
+}
+
+impl<N, L, P> VerifiedChunk<N, L, P>
+where
+    N: Fn(usize) -> u64,
+    L: Fn(usize) -> (String, String),
+    P: Fn(usize) -> Partition,
+{
+    /// The places of the blocks after `after`, of which the first must be its child.
+    fn new_blocks(&self, after: Option<&LastBlock>) -> Result<Range<usize>, Error> {
+        let Range { mut start, end } = self.blocks;
+        let Some(LastBlock { number, hash }) = after else { return Ok(start..end) };
+        let expect = |found: &String| match found == hash {
+            true => Ok(()),
+            false => Err(Error::OtherChain {
+                block: *number,
+                expected: hash.clone(),
+                found: found.clone(),
+            }),
+        };
+        while start < end && (self.number)(start) <= *number {
+            if (self.number)(start) == *number {
+                expect(&(self.hashes)(start).0)?;
+            }
+            start += 1;
+        }
+        if start < end && (self.number)(start) == number.saturating_add(1) {
+            expect(&(self.hashes)(start).1)?;
+        }
+        Ok(start..end)
     }
-    low
+
+    /// The rows of the blocks after `after`, cut where partitions end. `rows` builds the tables of
+    /// a range.
+    pub fn cut(
+        &self,
+        after: Option<&LastBlock>,
+        mut rows: impl FnMut(Range<usize>) -> Result<Vec<Batches>, Error>,
+    ) -> Result<DerivedRows, ConsumerError> {
+        let Range { start: mut from, end } = self.new_blocks(after)?;
+        let mut pieces = vec![];
+        while from < end {
+            let own = (self.partition)(from);
+            // timestamps of neighbours need not be in order: a day may come again
+            let to = (from + 1..end).find(|at| (self.partition)(*at) != own).unwrap_or(end);
+            let range = ((self.number)(from), (self.number)(to - 1));
+            pieces.push(Piece { tables: rows(from..to)?, partition: own, range });
+            from = to;
+        }
+        Ok(Box::new(pieces))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn pieces_end_where_partitions_end() {
-        let numbers = [99_998, 99_999, 100_000, 100_001, 200_000];
+    const NUMBERS: [u64; 5] = [99_998, 99_999, 100_000, 100_001, 200_000];
+
+    type Cuts = Vec<Range<usize>>;
+    type Ranges = Vec<(u64, u64)>;
+
+    /// Where the blocks after `after` are cut, and their numbers. The number is the hash, too.
+    fn cut(blocks: Range<usize>, after: Option<LastBlock>) -> Result<(Cuts, Ranges), String> {
+        let chunk = VerifiedChunk {
+            blocks,
+            number: |at: usize| NUMBERS[at],
+            hashes: |at: usize| (NUMBERS[at].to_string(), (NUMBERS[at] - 1).to_string()),
+            partition: |at: usize| Partition::span_of(NUMBERS[at]),
+        };
         let mut cuts = vec![];
-        let rows = cut(
-            1..5,
-            |at| numbers[at],
-            |at| Partition::span_of(numbers[at]),
-            |range| {
-                cuts.push(range);
-                Ok(vec![])
-            },
-        );
-        let rows = rows.unwrap();
-        let ranges: Vec<_> = pieces(&rows).iter().map(|piece| piece.range).collect();
-        assert_eq!(cuts, [1..2, 2..4, 4..5]);
-        assert_eq!(ranges, [(99_999, 99_999), (100_000, 100_001), (200_000, 200_000)]);
+        let rows = chunk.cut(after.as_ref(), |range| {
+            cuts.push(range);
+            Ok(vec![])
+        });
+        let rows = rows.map_err(|error| error.message)?;
+        Ok((cuts, pieces(&rows).iter().map(|piece| piece.range).collect()))
+    }
+
+    fn after(number: u64, hash: u64) -> Option<LastBlock> {
+        Some(LastBlock { number, hash: hash.to_string() })
     }
 
     #[test]
-    fn no_blocks_give_no_pieces() {
-        let rows = cut(3..3, |_| 0, |_| Partition::span_of(0), |_| Ok(vec![]));
-        assert!(rows.is_ok_and(|rows| pieces(&rows).is_empty()));
+    fn pieces_end_where_partitions_end() {
+        let (cuts, ranges) = cut(1..5, None).unwrap();
+        assert_eq!(cuts, [1..2, 2..4, 4..5]);
+        assert_eq!(ranges, [(99_999, 99_999), (100_000, 100_001), (200_000, 200_000)]);
+        assert_eq!(cut(3..3, None), Ok((vec![], vec![])));
+    }
+
+    #[test]
+    fn only_blocks_after_an_export_give_pieces_and_they_must_follow_it() {
+        let of = |number, hash| cut(0..4, after(number, hash)).map(|(cuts, _)| cuts);
+        assert_eq!(of(99_999, 99_999), Ok(vec![2..4]));
+        assert_eq!(of(100_000, 100_000), Ok(vec![3..4]));
+        // its last block is before the chunk: the parent of the first one names it
+        assert_eq!(of(99_997, 99_997), Ok(vec![0..2, 2..4]));
+        assert_eq!(of(100_001, 100_001), Ok(vec![]));
+        assert_eq!(of(300_000, 7), Ok(vec![]));
+        for number in [99_997, 99_998, 100_001] {
+            let error = of(number, 7).unwrap_err();
+            assert!(error.contains("expected 7") && error.contains("found"), "{error}");
+        }
     }
 }

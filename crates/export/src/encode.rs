@@ -8,7 +8,9 @@ use crate::error::Error;
 use crate::partition::Partition;
 use crate::rows::Batches;
 use crate::schema::{Form, Table};
+use arrow_array::ArrayRef;
 use arrow_schema::SchemaRef;
+use arrow_select::concat::concat;
 use parquet::arrow::ArrowSchemaConverter;
 use parquet::arrow::arrow_writer::{
     ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
@@ -23,6 +25,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of values that a row group has, about.
 pub const ROW_GROUP: usize = 128 << 20;
+
+/// Rows that are encoded at once, at most, and about how many bytes. Pages and row groups end only
+/// where these do. So they do not depend on the pieces in which rows arrive, which depend on threads
+/// and time.
+const ROWS: usize = 1024;
+const BYTES: usize = 8 << 20;
 
 /// Blocks of one partition, as columns.
 #[derive(Debug)]
@@ -39,13 +47,49 @@ pub struct Piece {
 #[derive(Clone, Debug)]
 pub(crate) struct Cuts {
     partition: Option<Partition>,
-    bytes: Vec<usize>,
+    sums: Vec<Sums>,
     row_group: usize,
+}
+
+/// What a table has since the last cuts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    /// Bytes of the row group.
+    row_group: usize,
+    /// Rows that are not encoded yet, and their bytes.
+    waiting: (usize, usize),
+}
+
+/// A place after which rows are encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cut {
+    /// How many rows of the piece come before it.
+    rows: usize,
+    /// Whether a row group ends there.
+    pub ends_row_group: bool,
+}
+
+impl Sums {
+    /// Takes a row of so many bytes. Returns whether rows are encoded after it, and then whether a
+    /// row group ends.
+    fn take(&mut self, bytes: usize, row_group: usize) -> Option<bool> {
+        self.row_group += bytes;
+        self.waiting = (self.waiting.0 + 1, self.waiting.1 + bytes);
+        if self.waiting.0 < ROWS && self.waiting.1 < BYTES {
+            return None;
+        }
+        self.waiting = (0, 0);
+        let is_full = self.row_group >= row_group;
+        if is_full {
+            self.row_group = 0;
+        }
+        Some(is_full)
+    }
 }
 
 impl Cuts {
     pub fn new(tables: usize, row_group: usize) -> Self {
-        Self { partition: None, bytes: vec![0; tables], row_group }
+        Self { partition: None, sums: vec![Sums::default(); tables], row_group }
     }
 
     /// Does another partition end before this piece?
@@ -53,21 +97,21 @@ impl Cuts {
         self.partition.as_ref().is_some_and(|partition| *partition != piece.partition)
     }
 
-    /// Takes the piece; the tables whose row groups end behind it.
-    pub fn take(&mut self, piece: &Piece) -> Vec<usize> {
+    /// Takes the piece. Returns the cuts of each table.
+    pub fn take(&mut self, piece: &Piece) -> Vec<Vec<Cut>> {
         if self.partition.as_ref() != Some(&piece.partition) {
             self.partition = Some(piece.partition.clone());
-            self.bytes.fill(0);
+            self.sums.fill(Sums::default());
         }
-        let mut full = vec![];
-        for (at, (bytes, rows)) in self.bytes.iter_mut().zip(&piece.tables).enumerate() {
-            *bytes += rows.bytes;
-            if *bytes >= self.row_group {
-                *bytes = 0;
-                full.push(at);
-            }
-        }
-        full
+        let of_table = |(sums, rows): (&mut Sums, &Batches)| {
+            let rows = (1..).zip(&rows.sizes);
+            let cut = |(rows, bytes): (usize, &usize)| {
+                let ends_row_group = sums.take(*bytes, self.row_group)?;
+                Some(Cut { rows, ends_row_group })
+            };
+            rows.filter_map(cut).collect()
+        };
+        self.sums.iter_mut().zip(&piece.tables).map(of_table).collect()
     }
 }
 
@@ -119,6 +163,8 @@ pub(crate) struct Task {
     own: Vec<Vec<usize>>,
     /// For each table the writers of their leaves, where its row group has rows.
     writers: Vec<Vec<ArrowColumnWriter>>,
+    /// For each table the parts of its columns that are not encoded yet.
+    waiting: Vec<Vec<Vec<ArrayRef>>>,
 }
 
 impl Task {
@@ -142,6 +188,7 @@ impl Task {
             cuts: cuts.clone(),
             own: vec![vec![]; tables.len()],
             writers: tables.iter().map(|_| vec![]).collect(),
+            waiting: vec![vec![]; tables.len()],
         }
     }
 
@@ -150,15 +197,42 @@ impl Task {
         if self.cuts.ends_before(piece) {
             self.end()?;
         }
-        for (table, rows) in piece.tables.iter().enumerate() {
-            self.encode(table, rows)?;
+        let cuts = self.cuts.take(piece);
+        for (table, (rows, cuts)) in piece.tables.iter().zip(cuts).enumerate() {
+            self.add(table, rows, cuts)?;
         }
-        self.cuts.take(piece).into_iter().try_for_each(|table| self.end_row_group(table))
+        Ok(())
     }
 
-    fn encode(&mut self, table: usize, rows: &Batches) -> Result<(), Error> {
+    /// Adds rows of a table, and encodes those before each cut.
+    fn add(&mut self, table: usize, rows: &Batches, cuts: Vec<Cut>) -> Result<(), Error> {
+        let (mut cuts, mut seen) = (cuts.into_iter().peekable(), 0);
+        for batch in &rows.batches {
+            let mut at = 0;
+            while at < batch.num_rows() {
+                let to_cut = cuts.peek().map_or(usize::MAX, |cut| cut.rows - seen);
+                let count = to_cut.min(batch.num_rows() - at);
+                let (own, waiting) = (&self.own[table], &mut self.waiting[table]);
+                waiting.resize_with(own.len(), Vec::new);
+                for (parts, column) in waiting.iter_mut().zip(own) {
+                    parts.push(batch.column(*column).slice(at, count));
+                }
+                (at, seen) = (at + count, seen + count);
+                let Some(cut) = cuts.next_if(|cut| cut.rows == seen) else { continue };
+                self.encode(table)?;
+                if cut.ends_row_group {
+                    self.end_row_group(table)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Encodes the rows that wait.
+    fn encode(&mut self, table: usize) -> Result<(), Error> {
         let (written, own) = (&self.tables[table], &self.own[table]);
-        if rows.batches.is_empty() || own.is_empty() {
+        let waiting = std::mem::take(&mut self.waiting[table]);
+        if waiting.iter().all(Vec::is_empty) {
             return Ok(());
         }
         let writers = &mut self.writers[table];
@@ -167,13 +241,15 @@ impl Task {
             let all = written.factory.create_column_writers(0)?.into_iter().enumerate();
             writers.extend(all.filter(|(leaf, _)| is_own(*leaf)).map(|(_, writer)| writer));
         }
-        for batch in &rows.batches {
-            let mut writers = writers.iter_mut();
-            for column in own {
-                let leaves = compute_leaves(written.schema.field(*column), batch.column(*column))?;
-                for (leaf, writer) in leaves.iter().zip(&mut writers) {
-                    writer.write(leaf)?;
-                }
+        let mut writers = writers.iter_mut();
+        for (column, parts) in own.iter().zip(&waiting) {
+            let whole = match &parts[..] {
+                [one] => one.clone(),
+                parts => concat(&parts.iter().map(|part| &**part).collect::<Vec<_>>())?,
+            };
+            let leaves = compute_leaves(written.schema.field(*column), &whole)?;
+            for (leaf, writer) in leaves.iter().zip(&mut writers) {
+                writer.write(leaf)?;
             }
         }
         Ok(())
@@ -185,6 +261,7 @@ impl Task {
     }
 
     fn end_row_group(&mut self, table: usize) -> Result<(), Error> {
+        self.encode(table)?;
         let writers = std::mem::take(&mut self.writers[table]);
         let written = &self.tables[table];
         let leaves = self.own[table].iter().flat_map(|column| written.leaves[*column].clone());

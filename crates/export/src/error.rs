@@ -25,6 +25,34 @@ pub enum Error {
         /// The question whether another name was meant, or nothing.
         hint: String,
     },
+    /// A word that no partitioning has.
+    #[error("--partition: expected blocks=N or date, found {found}")]
+    PartitionBy {
+        /// What was asked for.
+        found: String,
+    },
+    /// An export that this run does not continue.
+    #[error("{folder}: expected {expected}, found {found}")]
+    Continued {
+        /// Its folder.
+        folder: String,
+        /// What the export has.
+        expected: String,
+        /// What this run has.
+        found: String,
+    },
+    /// The archive has another block in place of the last one of an export.
+    #[error(
+        "--append: expected {expected} as block {block}, the last one of the export, found {found}"
+    )]
+    OtherChain {
+        /// The number of the block.
+        block: u64,
+        /// Its hash in the export.
+        expected: String,
+        /// Its hash in the archive.
+        found: String,
+    },
     /// A file that is not one of these tables.
     #[error("{file}: expected {expected}, found {found}")]
     Column {
@@ -69,6 +97,9 @@ impl Error {
     pub fn status(&self) -> Status {
         match self {
             Self::Lacks { .. } | Self::Table { .. } => Status::Usage,
+            Self::PartitionBy { .. } | Self::Continued { .. } | Self::OtherChain { .. } => {
+                Status::Usage
+            }
             Self::Column { .. } | Self::Arrow(_) => Status::Corrupt,
             Self::Parquet(parquet::errors::ParquetError::External(error)) => {
                 let io = error.downcast_ref::<std::io::Error>();

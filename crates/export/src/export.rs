@@ -4,6 +4,7 @@ use crate::encode::{Cuts, Piece, ROW_GROUP, Task, Written};
 use crate::error::Error;
 use crate::manifest::{FileEntry, Manifest};
 use crate::outlet::Outlet;
+use crate::partition::PartitionBy;
 use crate::schema::{Form, Table};
 use crate::write::FileWriter;
 use arrow_array::RecordBatch;
@@ -24,6 +25,11 @@ pub struct Facts {
     pub replace: bool,
     /// How they are written.
     pub form: Form,
+    /// How blocks are divided into them.
+    pub partition: PartitionBy,
+    /// The last block of the export that this run continues, if it does. Only later blocks are
+    /// written.
+    pub after: Option<LastBlock>,
     /// The network.
     pub chain: String,
     /// Hash of its first block, as its users write it.
@@ -34,6 +40,23 @@ pub struct Facts {
     pub program: String,
     /// What else decides on the verdict.
     pub rules: String,
+}
+
+/// The last block of an export.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastBlock {
+    /// Its number.
+    pub number: u64,
+    /// Its hash, as users of the chain write it.
+    pub hash: String,
+}
+
+impl LastBlock {
+    /// The number of the block after it.
+    #[must_use]
+    pub fn next(&self) -> u64 {
+        self.number.saturating_add(1)
+    }
 }
 
 impl Facts {
@@ -183,7 +206,7 @@ impl Export {
     /// The manifest of a run that had this verdict.
     #[must_use]
     pub fn manifest(&self, verdict: Verdict, files: Vec<FileEntry>) -> Manifest {
-        let Facts { chain, genesis, level, program, rules, .. } = self.facts.clone();
+        let Facts { chain, genesis, level, program, rules, partition, .. } = self.facts.clone();
         let Verdict { partial, first, last, tip, anchor } = verdict;
         Manifest {
             verified: if partial { "partial" } else { "chain" }.into(),
@@ -196,6 +219,7 @@ impl Export {
             anchor,
             program,
             rules,
+            partition: (partition != PartitionBy::Source).then(|| partition.to_string()),
             files,
             ..Manifest::default()
         }

@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod append;
 #[cfg(feature = "bitcoin")]
 pub mod bitcoin;
 mod consumer;
@@ -25,11 +26,24 @@ mod rows;
 pub mod schema;
 mod write;
 
+pub use append::Append;
 pub use arrow_array::RecordBatch;
 pub use encode::{Piece, ROW_GROUP};
 pub use error::Error;
-pub use export::{ALL_TABLES, Encoder, Export, Facts, Verdict, tables_named};
+pub use export::{ALL_TABLES, Encoder, Export, Facts, LastBlock, Verdict, tables_named};
 pub use manifest::{FileEntry, Manifest, NAME as MANIFEST, remove as remove_manifest};
-pub use partition::{Partition, is_ours};
+pub use partition::{Partition, PartitionBy, Place, is_ours, place_of};
 pub use read::{Cells, TableReader};
 pub use rows::{Batches, Rows};
+
+/// Every table, with the name of its chain.
+pub fn all_tables() -> impl Iterator<Item = (&'static str, &'static schema::Table)> {
+    let mut all: Vec<(_, &[&'static schema::Table])> = vec![];
+    #[cfg(feature = "ethereum")]
+    all.push(("ethereum", &ethereum::tables::ALL));
+    #[cfg(feature = "bitcoin")]
+    all.push(("bitcoin", &bitcoin::tables::ALL));
+    #[cfg(feature = "neo")]
+    all.push(("neo", &neo::tables::ALL));
+    all.into_iter().flat_map(|(chain, tables)| tables.iter().map(move |table| (chain, *table)))
+}

@@ -12,12 +12,12 @@ use std::path::Path;
 pub const NAME: &str = "manifest.json";
 
 /// Version of its layout.
-const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 1;
 
 /// One file of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEntry {
-    /// Its name in the folder.
+    /// Its path in the folder, with `/`.
     pub file: String,
     /// The table.
     pub table: String,
@@ -64,6 +64,9 @@ pub struct Manifest {
     pub program: String,
     /// What else decides on the verdict.
     pub rules: String,
+    /// How blocks are divided into files, unless by files of the source or by 100,000 numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<String>,
     /// Every file, in the order of their blocks.
     pub files: Vec<FileEntry>,
 }
@@ -78,13 +81,26 @@ impl Manifest {
         if replace {
             remove(folder)?;
         }
-        let mut file = OutputFile::create(&path)?;
+        self.written(OutputFile::create(&path)?, &path)?.finish(&path)?;
+        Ok(())
+    }
+
+    /// Replaces that of `folder` in one step: after a power failure, one of both is there.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn replace(&self, folder: &Path) -> Result<(), Error> {
+        let path = folder.join(NAME);
+        self.written(OutputFile::replacing(&path)?, &path)?.replace(&path)?;
+        Ok(())
+    }
+
+    fn written(&self, mut file: OutputFile, path: &Path) -> Result<OutputFile, Error> {
         let error = |error| Error::Source { file: path.display().to_string(), error };
         let ours = Self { schema: SCHEMA, ..self.clone() };
         let text = serde_json::to_vec_pretty(&ours).map_err(|e| error(e.into()))?;
         file.write_all(&text).and_then(|()| file.write_all(b"\n")).map_err(error)?;
-        file.finish(&path)?;
-        Ok(())
+        Ok(file)
     }
 
     /// Reads that of `folder`.

@@ -36,8 +36,11 @@ pub struct Rows {
     digits: String,
     bytes: usize,
     rows: usize,
+    /// Bytes of each complete row.
+    sizes: Vec<usize>,
     done: Vec<Result<Vec<ArrayRef>, ArrowError>>,
-    done_bytes: usize,
+    /// Bytes of complete rows.
+    row_bytes: usize,
 }
 
 impl Rows {
@@ -56,8 +59,9 @@ impl Rows {
             digits: String::new(),
             bytes: 0,
             rows: 0,
+            sizes: vec![],
             done: vec![],
-            done_bytes: 0,
+            row_bytes: 0,
         }
     }
 
@@ -219,6 +223,8 @@ impl Rows {
         );
         self.at = 0;
         self.rows += 1;
+        self.sizes.push(self.bytes - self.row_bytes);
+        self.row_bytes = self.bytes;
         if self.bytes >= BATCH {
             self.end_batch();
         }
@@ -232,8 +238,7 @@ impl Rows {
         if self.rows > 0 {
             let columns = self.columns();
             self.done.push(columns);
-            self.done_bytes += self.bytes;
-            (self.bytes, self.rows) = (0, 0);
+            (self.bytes, self.row_bytes, self.rows) = (0, 0, 0);
         }
     }
 
@@ -247,7 +252,7 @@ impl Rows {
         let batch = |columns| RecordBatch::try_new(schema.clone(), columns);
         let batches = self.done.into_iter().map(|columns| columns.and_then(batch));
         let batches = batches.collect::<Result<_, _>>()?;
-        Ok(Batches { batches, bytes: self.done_bytes })
+        Ok(Batches { batches, sizes: self.sizes })
     }
 }
 
@@ -256,8 +261,8 @@ impl Rows {
 pub struct Batches {
     /// The rows, in order.
     pub batches: Vec<RecordBatch>,
-    /// Bytes of their values, about.
-    pub bytes: usize,
+    /// Bytes of the values of each row, about.
+    pub sizes: Vec<usize>,
 }
 
 impl Batches {

@@ -95,6 +95,30 @@ impl Column {
         Self { nullable: true, ..self }
     }
 
+    /// The type of its values, in words.
+    #[must_use]
+    pub fn type_name(&self, form: Form) -> String {
+        let name = match self.kind {
+            Kind::Fixed(_) | Kind::Bytes if form.hex => "string".into(),
+            Kind::Fixeds(_) | Kind::Strings if form.hex => "list of string".into(),
+            Kind::Structs(table) => {
+                let field = |of: &Self| format!("{}: {}", form.name_of(of), of.type_name(form));
+                let fields: Vec<_> = table.columns.iter().map(field).collect();
+                format!("list of struct({})", fields.join(", "))
+            }
+            Kind::Fixed(width) => format!("fixed_size_binary({width})"),
+            Kind::Bytes => "binary".into(),
+            Kind::Fixeds(width) => format!("list of fixed_size_binary({width})"),
+            Kind::Strings => "list of binary".into(),
+            Kind::Int => "int64".into(),
+            Kind::Wei => format!("decimal128({DIGITS}, 0)"),
+            Kind::Time => format!("timestamp(us, {UTC})"),
+            Kind::Text => "string".into(),
+            Kind::Bool => "boolean".into(),
+        };
+        if self.nullable { format!("{name}, or null") } else { name }
+    }
+
     /// The same with a Bloom filter.
     #[must_use]
     pub const fn searched(self) -> Self {
@@ -181,7 +205,7 @@ pub const LARGE: Column = Column::new(
 .or_none();
 
 /// See [`LARGE`].
-static LARGE_NUMBER: Table = Table {
+pub(crate) static LARGE_NUMBER: Table = Table {
     name: "large_numbers",
     about: "A number that its column has no room for.",
     sorted: &[],

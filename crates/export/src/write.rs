@@ -45,8 +45,9 @@ impl FileWriter {
             Some(open) => open.range.1 = piece.range.1,
             None => self.open = Some(self.begin(piece)?),
         }
-        for table in self.cuts.take(piece) {
-            self.write_row_group(table)?;
+        for (table, cuts) in self.cuts.take(piece).iter().enumerate() {
+            let mut ends = cuts.iter().filter(|cut| cut.ends_row_group);
+            ends.try_for_each(|_| self.write_row_group(table))?;
         }
         Ok(())
     }
@@ -54,7 +55,7 @@ impl FileWriter {
     fn begin(&self, piece: &Piece) -> Result<OpenPartition, Error> {
         let source = match &piece.partition {
             Partition::File(path) => Some(HashedSource::begin(path)?),
-            Partition::Span(_) => None,
+            _ => None,
         };
         let mut files = vec![];
         for written in &*self.tables {
@@ -87,11 +88,13 @@ impl FileWriter {
         let sum = source.map(HashedSource::finish).transpose()?;
         let path = match &partition {
             Partition::File(path) => Some(path.display().to_string()),
-            Partition::Span(_) => None,
+            _ => None,
         };
         let of_partition = self.facts.of_partition(range, path.as_deref(), sum.as_deref());
         for (written, file) in self.tables.iter().zip(files) {
-            let name = file_name(&self.facts.chain, written.table, range, self.facts.form.names);
+            let name =
+                file_name(&self.facts.chain, written.table.name, range, self.facts.form.names);
+            let name = partition.path(written.table, &name);
             let entry =
                 close(file, &of_partition, self.facts.folder.join(&name), self.facts.replace)?;
             self.files.push(FileEntry {
@@ -122,6 +125,7 @@ fn close(
     // this writes the footer
     let output = file.into_inner()?;
     let error = |error| Error::Source { file: path.display().to_string(), error };
+    path.parent().map_or(Ok(()), fs::create_dir_all).map_err(error)?;
     if replace
         && let Err(e) = fs::remove_file(&path)
         && e.kind() != ErrorKind::NotFound

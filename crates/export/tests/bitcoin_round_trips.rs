@@ -7,7 +7,7 @@ use blockmill_bitcoin::{Level, types::Block};
 use blockmill_export::bitcoin::read::{Files, blocks};
 use blockmill_export::bitcoin::{consumer, tables};
 use blockmill_export::schema::{Form, Table};
-use blockmill_export::{Export, Facts, FileEntry, TableReader, Verdict};
+use blockmill_export::{Cells, Export, Facts, FileEntry, TableReader, Verdict};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -81,6 +81,7 @@ fn assert_comes_back(path: &Path, params: &Params) -> u64 {
         .unwrap();
         assert_eq!(seen, files[0].rows);
         check_values(&transactions, level);
+        check_spent_outputs(&inputs, &outputs, level);
     }
     seen
 }
@@ -99,6 +100,39 @@ fn check_values(transactions: &Path, level: Level) {
             }
         }
     }
+}
+
+/// Inputs have what the outputs say that they spend, where coins are known.
+fn check_spent_outputs(inputs: &Path, outputs: &Path, level: Level) {
+    let mut coins = HashMap::new();
+    let value = |cells: &Cells, row| cells.maybe_int("value", row).unwrap();
+    for cells in TableReader::open(outputs, &tables::OUTPUTS).unwrap() {
+        let cells = cells.unwrap();
+        for row in 0..cells.rows() {
+            let id: [u8; 32] = cells.fixed("transaction_hash", row).unwrap();
+            let kind = cells.text("script_type", row).unwrap().to_owned();
+            let coin = (value(&cells, row), cells.bytes("script", row).unwrap().into_owned(), kind);
+            coins.insert((id, cells.int("index", row).unwrap()), coin);
+        }
+    }
+    let mut seen = 0;
+    for cells in TableReader::open(inputs, &tables::INPUTS).unwrap() {
+        let cells = cells.unwrap();
+        for row in 0..cells.rows() {
+            let id: Option<[u8; 32]> = cells.maybe_fixed("spent_transaction_hash", row).unwrap();
+            let Some(id) = id.filter(|_| level == Level::Execution) else {
+                assert_eq!(value(&cells, row), None);
+                continue;
+            };
+            let (worth, script, kind) =
+                &coins[&(id, cells.int("spent_output_index", row).unwrap())];
+            assert_eq!(value(&cells, row), *worth);
+            assert_eq!(&*cells.bytes("spent_script", row).unwrap(), script);
+            assert_eq!(cells.text("script_type", row).unwrap(), kind);
+            seen += 1;
+        }
+    }
+    assert_eq!(seen > 0, level == Level::Execution);
 }
 
 #[blockmill_testkit::needs(fixtures)]

@@ -1,29 +1,9 @@
 //! The schemas in the document are those of the code.
 
-use blockmill_export::schema::{Column, Kind, Table};
+use blockmill_export::schema::{Column, Form, Table};
 use blockmill_export::{bitcoin, ethereum, neo};
 use std::fmt::Write;
 use std::fs;
-
-fn type_of(column: &Column) -> String {
-    let name = match column.kind {
-        Kind::Structs(table) => {
-            let field = |column: &Column| format!("{}: {}", column.name, type_of(column));
-            let fields: Vec<_> = table.columns.iter().map(field).collect();
-            format!("list of struct({})", fields.join(", "))
-        }
-        Kind::Fixed(width) => format!("fixed_size_binary({width})"),
-        Kind::Bytes => "binary".into(),
-        Kind::Fixeds(width) => format!("list of fixed_size_binary({width})"),
-        Kind::Strings => "list of binary".into(),
-        Kind::Int => "int64".into(),
-        Kind::Wei => "decimal128(38, 0)".into(),
-        Kind::Time => "timestamp(us, UTC)".into(),
-        Kind::Text => "string".into(),
-        Kind::Bool => "boolean".into(),
-    };
-    if column.nullable { format!("{name}, or null") } else { name }
-}
 
 fn describe(chain: &str, tables: &[&Table]) -> String {
     let mut text = String::new();
@@ -36,7 +16,7 @@ fn describe(chain: &str, tables: &[&Table]) -> String {
             let Column { name, cryo, about, .. } = column;
             let cryo = if cryo == name { String::new() } else { format!("`{cryo}`") };
             let filter = if column.searched { "Bloom" } else { "" };
-            let of = type_of(column);
+            let of = column.type_name(Form::default());
             let _ = writeln!(text, "| `{name}` | {cryo} | {of} | {filter} | {about} |");
         }
         text.push('\n');

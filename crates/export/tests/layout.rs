@@ -69,18 +69,21 @@ fn row_groups_are_bounded_sorted_and_searchable() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
-fn files_are_the_same_by_any_number_of_threads() {
+fn files_are_the_same_by_any_number_of_threads_and_any_chunks() {
     let paths = [blockmill_testkit::fixture(CHAIN)];
     let tables = ["blocks", "transactions"];
     let asked = Asked { tables: &tables, row_group: 500_000, ..Asked::default() };
     let first = export(&paths, &asked).unwrap();
-    for threads in [1, 3, 8] {
-        let other = export(&paths, &Asked { threads, ..asked }).unwrap();
+    for (threads, chunk) in [(1, 256), (3, 7), (8, 100), (2, 2048)] {
+        let other = export(&paths, &Asked { threads, chunk, ..asked }).unwrap();
         for table in tables {
             let [a] = &files_of(first.path(), table)[..] else { panic!("one file") };
             let [b] = &files_of(other.path(), table)[..] else { panic!("one file") };
             assert_eq!(a.file_name(), b.file_name());
-            assert!(fs::read(a).unwrap() == fs::read(b).unwrap(), "{table}, {threads} threads");
+            assert!(
+                fs::read(a).unwrap() == fs::read(b).unwrap(),
+                "{table}, {threads} threads, {chunk}"
+            );
         }
     }
 }

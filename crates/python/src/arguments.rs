@@ -1,7 +1,7 @@
 //! Python's arguments as options of the library.
 
 use crate::document;
-use blockmill_cli::library::{self, ExportNames, VerifyOptions};
+use blockmill_cli::library::{self, ExportNames, VerifyOptions, answers};
 use blockmill_verdict::Level;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -145,6 +145,18 @@ pub fn rows(command: &str, asked: &RowsAsked<'_>) -> PyResult<library::Rows> {
     let tables = texts(tables)?;
     let tables = tables.iter().flat_map(|names| names.split(',')).map(str::to_owned).collect();
     Ok(library::Rows { tables, hex: *hex, names })
+}
+
+/// Rows, how blocks are divided into folders, and whether an export is continued.
+pub type TablesAsked<'py> = (RowsAsked<'py>, Option<String>, bool);
+
+/// What an export writes.
+///
+/// # Errors
+/// See [`rows`].
+pub fn tables(command: &str, asked: TablesAsked<'_>) -> PyResult<answers::Tables> {
+    let (rows_asked, partition, append) = asked;
+    Ok(answers::Tables { rows: rows(command, &rows_asked)?, partition, append })
 }
 
 /// The text of documents of shards.

@@ -12,12 +12,15 @@ mod remote;
 mod stream;
 mod work;
 
-use arguments::{RowsAsked, Summary};
+use arguments::{Summary, TablesAsked};
 use blockmill_cli::answer::Answer;
-use blockmill_cli::library::{VerifyOptions, answers};
+use blockmill_cli::library::{self, VerifyOptions, answers};
 use document::Documents;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyDict, PyList};
+use pythonize::pythonize;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Names of commands, as documents have them.
@@ -60,6 +63,23 @@ fn inspect(py: Python<'_>, paths: Vec<PathBuf>, deep: bool) -> PyResult<Bound<'_
     }
 }
 
+/// Runs a command with the arguments of its command line, the name first. Returns the answer, or
+/// raises its exception.
+#[pyfunction]
+fn command(py: Python<'_>, args: Vec<OsString>) -> PyResult<Bound<'_, PyAny>> {
+    let name = args.first().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let answer = work::run(py, move |cancel| library::command(&args, cancel))?;
+    document::of_success(py, &name, answer)
+}
+
+/// The columns of all tables.
+#[pyfunction]
+fn columns(py: Python<'_>, hex: bool, names: PyBackedStr) -> PyResult<Bound<'_, PyAny>> {
+    let none = PyList::empty(py).into_any();
+    let rows = arguments::rows(EXPORT, &(none, hex, names))?;
+    Ok(pythonize(py, &answers::columns(&rows))?)
+}
+
 /// Verifies a shard. Returns its summary.
 #[pyfunction]
 fn verify_shard<'py>(
@@ -100,12 +120,12 @@ fn export<'py>(
     py: Python<'py>,
     paths: Vec<PathBuf>,
     to: PathBuf,
-    rows: RowsAsked<'py>,
+    tables: TablesAsked<'py>,
     options: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let rows = arguments::rows(EXPORT, &rows)?;
+    let tables = arguments::tables(EXPORT, tables)?;
     let answer =
-        run(py, EXPORT, options, move |options| answers::export(&paths, &to, &rows, options))?;
+        run(py, EXPORT, options, move |options| answers::export(&paths, &to, &tables, options))?;
     document::of_success(py, EXPORT, answer)
 }
 
@@ -115,14 +135,14 @@ fn export_shard<'py>(
     py: Python<'py>,
     paths: Vec<PathBuf>,
     to: PathBuf,
-    rows: RowsAsked<'py>,
+    tables: TablesAsked<'py>,
     after: Option<&Bound<'py, PyAny>>,
     options: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let rows = arguments::rows(EXPORT, &rows)?;
+    let tables = arguments::tables(EXPORT, tables)?;
     let after = after.map(Summary::of).transpose()?;
     let answer = run(py, EXPORT, options, move |options| {
-        answers::export_shard(&paths, &to, &rows, after.as_deref(), options)
+        answers::export_shard(&paths, &to, &tables, after.as_deref(), options)
     })?;
     document::result_of(py, EXPORT, answer)
 }
@@ -137,7 +157,7 @@ mod _native {
     #[pymodule_export]
     use super::stream::{Batch, Rows, read};
     #[pymodule_export]
-    use super::{export, export_shard, inspect, merge, verify, verify_shard};
+    use super::{columns, command, export, export_shard, inspect, merge, verify, verify_shard};
 
     /// The version of the package.
     #[pymodule_export]

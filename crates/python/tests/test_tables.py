@@ -45,6 +45,39 @@ class Export(unittest.TestCase):
             blockmill.export(self.chain, to, **options)
         blockmill.export(self.chain, to, force=True, **options)
 
+    def test_an_export_in_two_parts_has_the_rows_of_one(self):
+        whole, parts = self.folder / "one", self.folder / "two"
+        options = {"tables": "all", "level": "bodies", "seal": "off", "partition": "blocks=1000"}
+        blockmill.export(self.chain, whole, **options)
+        blockmill.export(self.chain, parts, until=1500, **options)
+        manifest = blockmill.export(self.chain, parts, append=True, **options)
+        self.assertEqual((manifest["first"], manifest["last"]), (1, 3000))
+        self.assertEqual(manifest["partition"], "blocks=1000")
+        for table in ["blocks", "transactions"]:
+            frames = [
+                polars.read_parquet(f"{folder}/{table}/*/*.parquet", hive_partitioning=True)
+                for folder in (whole, parts)
+            ]
+            self.assertTrue(frames[0].equals(frames[1]), table)
+            self.assertEqual(frames[0]["block_range"].n_unique(), 4)
+        with self.assertRaisesRegex(blockmill.UsageError, "expected tables"):
+            blockmill.export(self.chain, parts, append=True, **{**options, "tables": "blocks"})
+
+    def test_the_schema_is_that_of_the_files(self):
+        to = self.folder / "schema"
+        blockmill.export(self.chain, to, level="bodies", seal="off", hex=True, names="cryo")
+        columns = blockmill.tables(hex=True, names="cryo")
+        for table in ["blocks", "transactions"]:
+            own = [
+                it["column"]
+                for it in columns
+                if (it["chain"], it["table"]) == ("ethereum", table)
+            ]
+            self.assertEqual(polars.read_parquet(to / f"*__{table}__*.parquet").columns, own)
+        self.assertFalse([it for it in columns if "binary" in it["type"] or not it["about"]])
+        with self.assertRaises(blockmill.UsageError):
+            blockmill.tables(names="other")
+
     def test_a_fault_leaves_no_manifest(self):
         to = self.folder / "faulty"
         with self.assertRaises(blockmill.Invalid):

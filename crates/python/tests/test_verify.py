@@ -2,10 +2,12 @@
 
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
 import time
+import typing
 import unittest
 
 import blockmill
@@ -166,6 +168,36 @@ class Verify(unittest.TestCase):
 
     def test_the_fixtures_are_there(self):
         self.assertTrue((FIXTURES / "README.md").exists())
+
+
+class Commands(unittest.TestCase):
+    def setUp(self):
+        self.folder = Folder()
+        self.addCleanup(self.folder.close)
+
+    def test_formats_and_levels_are_those_of_the_program(self):
+        for words, values in [
+            (["convert", "x", "--out", "y", "--to"], blockmill.Format),
+            (["verify", "x", "--level"], blockmill.Level),
+            (["export", "x", "--to", "y", "--names"], blockmill.Names),
+        ]:
+            message = program(*words, "?")["error"]["message"]
+            [named] = re.findall(r"\[possible values: (.*)\]", message)
+            self.assertEqual(list(typing.get_args(values)), named.split(", "))
+
+    def test_what_cannot_be_raises(self):
+        archive, out = self.folder / "mainnet-0.era1", self.folder / "out"
+        with self.assertRaises(blockmill.UsageError):
+            blockmill.convert(archive, "nope", out)
+        with self.assertRaises(blockmill.UsageError):
+            blockmill.import_(archive, out, nope=1)
+        with self.assertRaises(blockmill.Invalid):
+            damaged = self.folder / "hive" / "damaged.rlp"
+            blockmill.import_(damaged, self.folder / "store", level="bodies", seal="off")
+        with self.assertRaises(FileNotFoundError):
+            blockmill.report(self.folder / "nothing")
+        with self.assertRaises(blockmill.Error):
+            blockmill.prove(self.folder / "nothing", "0x" + "00" * 20)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,16 @@ impl OutputFile {
     /// [`Error::Io`] if the file cannot be created.
     pub fn create(path: &Path) -> Result<Self, Error> {
         expect_free(path, false)?;
+        Self::replacing(path)
+    }
+
+    /// Creates a file that may replace the file at `path`, under a temporary name derived from it.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Unwritable`] if another process is writing `path`, and [`Error::Io`] if the
+    /// file cannot be created.
+    pub fn replacing(path: &Path) -> Result<Self, Error> {
         let temporary = named(path, UNFINISHED);
         remove_leftover(&temporary)?;
         let file = File::create_new(&temporary).map_err(Error::io("cannot create", &temporary))?;
@@ -49,9 +59,28 @@ impl OutputFile {
     ///
     /// Returns [`Error::Io`] if that fails, and [`Error::Unwritable`] if `path` exists by now.
     pub fn finish(mut self, path: &Path) -> Result<(), Error> {
-        self.writer.flush().map_err(Error::io("cannot write", &self.temporary))?;
-        self.writer.get_ref().sync_all().map_err(Error::io("cannot sync", &self.temporary))?;
+        self.sync()?;
         expect_free(path, false)?;
+        self.rename(path)
+    }
+
+    /// Syncs the file and renames it to `path`, in the folder where it was created. A file of that
+    /// name is replaced in one step.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Io`] if that fails.
+    pub fn replace(mut self, path: &Path) -> Result<(), Error> {
+        self.sync()?;
+        self.rename(path)
+    }
+
+    fn sync(&mut self) -> Result<(), Error> {
+        self.writer.flush().map_err(Error::io("cannot write", &self.temporary))?;
+        self.writer.get_ref().sync_all().map_err(Error::io("cannot sync", &self.temporary))
+    }
+
+    fn rename(mut self, path: &Path) -> Result<(), Error> {
         fs::rename(&self.temporary, path).map_err(Error::io("cannot rename to", path))?;
         self.finished = true;
         forget(&self.temporary);
@@ -111,6 +140,20 @@ mod tests {
         assert!(matches!(file.finish(&path), Err(Error::Unwritable { .. })));
         assert!(matches!(OutputFile::create(&path), Err(Error::Unwritable { .. })));
         assert_eq!(fs::read(&path).unwrap(), b"made meanwhile");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn replaces_a_file_only_when_complete() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("manifest.json");
+        fs::write(&path, "old").unwrap();
+        drop(OutputFile::replacing(&path).unwrap());
+        let mut file = OutputFile::replacing(&path).unwrap();
+        file.write_all(b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        file.replace(&path).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 

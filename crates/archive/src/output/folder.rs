@@ -35,6 +35,20 @@ impl OutputFolder {
     /// created.
     pub fn create(target: &Path) -> Result<Self, Error> {
         expect_free(target, true)?;
+        Self::next_to(target)
+    }
+
+    /// Creates a folder for files that [`OutputFolder::add_files`] adds to the folder `target`,
+    /// which is there.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`OutputFolder::create`], but accepts a folder with content.
+    pub fn for_files_in(target: &Path) -> Result<Self, Error> {
+        Self::next_to(target)
+    }
+
+    fn next_to(target: &Path) -> Result<Self, Error> {
         let target: PathBuf = target.components().collect();
         let temporary = named(&target, UNFINISHED);
         let above = match target.parent() {
@@ -69,6 +83,37 @@ impl OutputFolder {
     /// The folder when it is complete.
     pub fn target(&self) -> &Path {
         &self.target
+    }
+
+    /// Moves the files of the folder, and of the folders in it, to the same places in its
+    /// destination. The caller has synced them.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Unwritable`] if a file of that name is there, before anything is moved, and
+    /// [`Error::Io`] if the system refuses.
+    pub fn add_files(self) -> Result<(), Error> {
+        let mut moves = vec![];
+        let mut folders = vec![self.temporary.clone()];
+        while let Some(folder) = folders.pop() {
+            for path in files::list(&folder).map_err(Error::io("cannot list", &folder))? {
+                if listing::is_folder(&path)? {
+                    folders.push(path);
+                    continue;
+                }
+                let place = path.strip_prefix(&self.temporary).unwrap_or(&path);
+                let to = self.target.join(place);
+                expect_free(&to, false)?;
+                moves.push((path, to));
+            }
+        }
+        moves.sort();
+        for (from, to) in &moves {
+            let above = to.parent().unwrap_or(&self.target);
+            fs::create_dir_all(above).map_err(Error::io("cannot create", above))?;
+            fs::rename(from, to).map_err(Error::io("cannot rename to", to))?;
+        }
+        moves.iter().try_for_each(|(_, to)| sync_folder_of(to))
     }
 
     /// Renames the folder to its destination. It is complete there or absent, even after a power
@@ -133,6 +178,24 @@ mod tests {
         assert_eq!(fs::read(target.join("a")).unwrap(), b"a");
         assert!(matches!(OutputFolder::create(&target), Err(Error::Unwritable { .. })));
         assert_eq!(fs::read_dir(above.path().join("made")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn files_are_added_to_those_of_a_folder_and_replace_none() {
+        let above = tempfile::tempdir().unwrap();
+        let target = above.path().join("out");
+        fs::create_dir_all(target.join("sub")).unwrap();
+        fs::write(target.join("a"), "a").unwrap();
+        for (name, is_free) in [("sub/b", true), ("other/c", true), ("a", false)] {
+            let folder = OutputFolder::for_files_in(&target).unwrap();
+            assert!(OutputFolder::for_files_in(&target).is_err(), "it is being written");
+            let new = folder.path().join(name);
+            fs::create_dir_all(new.parent().unwrap()).unwrap();
+            fs::write(&new, "new").unwrap();
+            assert_eq!(folder.add_files().is_ok(), is_free, "{name}");
+            assert_eq!(fs::read(target.join(name)).unwrap() == b"new", is_free);
+            assert_eq!(fs::read_dir(above.path()).unwrap().count(), 1);
+        }
     }
 
     #[test]

@@ -89,6 +89,10 @@ pub mod export {
         absent(FEATURE)
     }
 
+    pub fn describe(_: &Asked<'_>, _: bool, _: Cancel) -> Result<Answer> {
+        absent(FEATURE)
+    }
+
     pub fn of_shard(_: &Asked<'_>, _: Option<&Documents<'_>>, _: Cancel) -> Result<Answer> {
         absent(FEATURE)
     }

@@ -80,6 +80,10 @@ pub mod export {
         absent(FEATURE)
     }
 
+    pub fn describe(_: &Asked<'_>, _: bool, _: Cancel) -> Result<Answer> {
+        absent(FEATURE)
+    }
+
     pub fn of_shard(_: &Asked<'_>, _: Option<&IgnoredAny>, _: Cancel) -> Result<Answer> {
         absent(FEATURE)
     }

@@ -69,8 +69,13 @@ pub mod export {
     use super::*;
     use crate::export::Asked;
     use crate::import::Run;
+    use blockmill_pipeline::Cancel;
 
     pub fn run(_: &Asked<'_>, _: Run) -> Result<Answer> {
+        absent(FEATURE)
+    }
+
+    pub fn describe(_: &Asked<'_>, _: bool, _: Cancel) -> Result<Answer> {
         absent(FEATURE)
     }
 }

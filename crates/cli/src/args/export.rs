@@ -13,6 +13,19 @@ pub struct Export {
     pub to: PathBuf,
     #[command(flatten)]
     pub rows: Rows,
+    /// Divide blocks into folders that DuckDB, PyArrow and Spark discover: blocks=N (in folders
+    /// TABLE/block_range=...) or date (TABLE/date=..., in UTC) [default: one folder for all; files
+    /// of the source, or 100,000 blocks]
+    #[arg(long, value_name = "BY")]
+    pub partition: Option<String>,
+    /// Continue the export in the folder, with the same options: write the blocks after its last
+    /// one
+    #[arg(long, conflicts_with = "force")]
+    pub append: bool,
+    /// Say what would be written, without verifying and writing: tables with their columns and
+    /// types, about how many rows, and the files
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// Which rows there are, and how they look.
@@ -20,12 +33,12 @@ pub struct Export {
 pub struct Rows {
     /// Tables, or all: every table that this level and archive give. Ethereum: blocks, ommers,
     /// transactions, receipts, logs, withdrawals, block_access_list, and with --level execution
-    /// balance_diffs, nonce_diffs, code_diffs, storage_diffs; Bitcoin: blocks, transactions, inputs,
-    /// outputs; Neo: blocks, transactions, notifications, transfers
+    /// balance_diffs, nonce_diffs, code_diffs, storage_diffs; Bitcoin: blocks, transactions,
+    /// inputs, outputs; Neo: blocks, transactions, notifications, transfers
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     #[arg(default_value = "blocks,transactions")]
     pub tables: Vec<String>,
-    /// Hashes, addresses and other bytes as text: 0x and their digits
+    /// Write hashes, addresses and all other bytes as text, 0x and digits, not as binary columns
     #[arg(long)]
     pub hex: bool,
     /// Whose names columns and files have

@@ -3,13 +3,17 @@
 use super::import::Job;
 use super::{network, shard};
 use crate::answer::Answer;
+use crate::export::plan::{self, Contents, SAMPLE, Sample};
 use crate::export::{self, Asked};
 use crate::import::Run;
 use crate::shard::{Documents, sealed};
 use anyhow::{Context, Result, bail};
+use blockmill_archive::blkdat::BodyReader;
 use blockmill_bitcoin::Level;
 use blockmill_bitcoin::import::Options;
-use blockmill_export::bitcoin::{consumer, consumer_of_file, tables};
+use blockmill_bitcoin::inspect::inspect;
+use blockmill_bitcoin::types::Block;
+use blockmill_export::bitcoin::{consumer, consumer_of_file, count, tables};
 use blockmill_export::{Facts, Verdict};
 use blockmill_pipeline::Cancel;
 use serde_json::json;
@@ -44,6 +48,42 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     let answer = job.end(&ended, &outcome, (folder.path(), false), run)?;
     folder.close().context("cannot remove the folder of the coins")?;
     export::answer(asked, answer, &files, json)
+}
+
+/// Describes what an export of block files would write.
+pub fn describe(asked: &Asked<'_>, json: bool, cancel: Cancel) -> Result<Answer> {
+    let Job { files, mut options, .. } = Job::prepare(asked.verification, None, cancel)?;
+    network::refuse_headers(&files)?;
+    let writing = export::Job::new(asked, ALL, facts(&options), 1)?;
+    let inspection = inspect(&files, options.threads, false, options.now)?;
+    if asked.verification.level.is_none() && !inspection.is_linked() {
+        options.level = Level::Bodies;
+    }
+    let tree = &inspection.tree;
+    let chain = tree.best_chain();
+    let first = u64::from(tree.base());
+    let step = (chain.len() as u64 / SAMPLE).max(1) as usize;
+    let (mut reader, mut block) = (BodyReader::new(&files, 1), Block::default());
+    let mut sample = Sample::default();
+    for found in chain.iter().step_by(step).filter_map(|block| tree.record(*block)) {
+        reader.read(found.location(), &mut block.raw)?;
+        // a block that is none ends the export, but says nothing of the others
+        if block.decode().is_ok() {
+            sample.blocks += 1;
+            count(&block).for_each(|(table, rows)| sample.add(table, rows));
+        }
+    }
+    let contents = Contents {
+        chain: options.params.name.into(),
+        level: options.level.name(),
+        first,
+        last: first + (chain.len() as u64).max(1) - 1,
+        is_stated: true,
+        counted: "the headers",
+        files: None,
+        sample,
+    };
+    plan::answer(asked, &contents, &writing, json)
 }
 
 /// Writes the tables of one block file, verified as by `verify --shard --after`. The rows are those

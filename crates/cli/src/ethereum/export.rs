@@ -3,19 +3,25 @@
 use super::import::{Job, VERIFY_SEAL, settings};
 use super::shard;
 use crate::answer::Answer;
+use crate::export::plan::{self, Contents, SAMPLE, Sample};
 use crate::export::{self, Asked};
 use crate::import::Run;
 use crate::shard::sealed;
 use anyhow::Result;
+use blockmill_archive::{Archive, Chunk, ChunkLimit, Packed, Want};
+use blockmill_ethereum::Level;
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::import::Options;
 use blockmill_ethereum::shard::summary::ShardSummary;
 use blockmill_ethereum::shard::verify_shard;
 use blockmill_export::Facts;
-use blockmill_export::ethereum::{consumer, tables};
+use blockmill_export::ethereum::{consumer, count, is_partition_a_file, tables};
 use blockmill_pipeline::Cancel;
 use blockmill_verdict::{Hex, Progress, Status};
 use serde_json::json;
+
+/// Places of an archive that a sample is from.
+const PLACES: u64 = 4;
 
 /// `blockmill export` of an archive.
 pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
@@ -35,6 +41,65 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     let files = writing.end(asked, verdict, &mut outcome);
     let answer = job.end(&ended, &outcome, None, run)?;
     export::answer(asked, answer, &files, json)
+}
+
+/// Describes what an export of an archive would write.
+pub fn describe(asked: &Asked<'_>, json: bool, cancel: Cancel) -> Result<Answer> {
+    let settings = settings(&asked.verification.with)?;
+    let Job { archive, options, .. } =
+        Job::prepare(asked.verification, settings, None, VERIFY_SEAL, cancel)?;
+    let facts = facts(&options, asked);
+    let given = tables::of_level(options.level, archive.has_receipts());
+    let writing = export::Job::new(asked, (&tables::ALL, &given), facts, 1)?;
+    let (first, stated) = archive.range().unwrap_or_default();
+    let (sample, bytes) = sample(&archive, options.level, (first, stated))?;
+    let all = u128::from(archive.disk_bytes()) * u128::from(sample.blocks);
+    let about = all.checked_div(bytes.into()).unwrap_or(sample.blocks.into());
+    let about = first.saturating_add(u64::try_from(about).unwrap_or(u64::MAX).max(1) - 1);
+    let contents = Contents {
+        chain: options.spec.name.clone(),
+        level: options.level.name(),
+        first,
+        last: stated.unwrap_or(about),
+        is_stated: stated.is_some(),
+        counted: if stated.is_some() {
+            "the index of the archive"
+        } else {
+            "the size of the files"
+        },
+        files: is_partition_a_file(archive.format()).then(|| archive.files().len()),
+        sample,
+    };
+    plan::answer(asked, &contents, &writing, json)
+}
+
+/// Reads some blocks, in several places if the archive states its last one. Returns their rows and
+/// their bytes on disk.
+fn sample(
+    archive: &Archive,
+    level: Level,
+    (first, last): (u64, Option<u64>),
+) -> Result<(Sample, u64)> {
+    let want = Want { bodies: level > Level::Headers, receipts: archive.has_receipts() };
+    let places =
+        last.map_or(1, |last| if last < first.saturating_add(SAMPLE) { 1 } else { PLACES });
+    let size = SAMPLE / places;
+    let (mut sample, mut bytes) = (Sample::default(), 0);
+    let (mut packed, mut chunk) = (Packed::new(), Chunk::new());
+    for place in 0..places {
+        let start = first + last.map_or(0, |last| last.saturating_sub(first) / places * place);
+        let limit = ChunkLimit { blocks: size as usize, ..ChunkLimit::default() };
+        let range = start..=start.saturating_add(size - 1);
+        if !archive.reader(want, limit, range)?.read(&mut packed)? {
+            continue;
+        }
+        bytes += packed.disk_bytes();
+        chunk.clear();
+        packed.unpack(&mut chunk)?;
+        sample.blocks += chunk.blocks() as u64;
+        count(&chunk).for_each(|(table, rows)| sample.add(table, rows));
+    }
+    Ok((sample, bytes))
 }
 
 /// Writes the tables of one shard, verified as by `verify --shard`.

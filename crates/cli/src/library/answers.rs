@@ -11,7 +11,7 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 #[cfg(feature = "export")]
-pub use super::tables::{export, export_shard, read};
+pub use super::tables::{ColumnInfo, Tables, columns, export, export_shard, read};
 
 /// The source of the summary before a shard, for messages.
 const AFTER: &str = "after";

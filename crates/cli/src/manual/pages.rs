@@ -119,10 +119,16 @@ pub const PAGES: &[Page] = &[
     Page {
         command: "blockmill export",
         see: &["blockmill verify", "blockmill convert"],
-        examples: &[(
-            "Write verified blocks and transactions as Parquet files:",
-            "blockmill export /data/era1 --tables blocks,transactions --to tables",
-        )],
+        examples: &[
+            (
+                "Write verified blocks and transactions as Parquet files:",
+                "blockmill export /data/era1 --tables blocks,transactions --to tables",
+            ),
+            (
+                "Add the blocks that the archive has by now:",
+                "blockmill export /data/era1 --tables blocks,transactions --to tables --append",
+            ),
+        ],
     },
     Page {
         command: "blockmill bench",

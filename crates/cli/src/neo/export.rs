@@ -2,13 +2,19 @@
 
 use super::import::{Job, remove};
 use crate::answer::Answer;
+use crate::export::plan::{self, Contents, SAMPLE, Sample};
 use crate::export::{self, Asked};
 use crate::import::Run;
 use anyhow::Result;
+use blockmill_archive::ChunkLimit;
+use blockmill_archive::acc::{self, Batch};
 use blockmill_export::Facts;
 use blockmill_export::neo::{consumer, tables};
+use blockmill_hashes::ManySha256;
 use blockmill_neo::Error;
 use blockmill_neo::import::Options;
+use blockmill_neo::types::Block;
+use blockmill_pipeline::Cancel;
 
 /// `blockmill export` of dumps.
 pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
@@ -26,6 +32,39 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     let answer = job.end(&ended, &outcome, run);
     remove(folder)?;
     export::answer(asked, answer?, &files, json)
+}
+
+/// Describes what an export of dumps would write.
+pub fn describe(asked: &Asked<'_>, json: bool, cancel: Cancel) -> Result<Answer> {
+    let Job { dumps, options } = Job::prepare(asked.verification, None, cancel)?;
+    let (given, facts) = (tables::of_level(options.level), facts(&options)?);
+    let writing = export::Job::new(asked, (&tables::ALL, &given), facts, 1)?;
+    let (first, last) = dumps.range().unwrap_or_default();
+    let limit = ChunkLimit { blocks: SAMPLE as usize, ..ChunkLimit::default() };
+    let (mut batch, mut block) = (Batch::default(), Block::default());
+    let mut sample = Sample::default();
+    acc::Reader::new(&dumps, first, limit).read(&mut batch)?;
+    for at in 0..batch.len() {
+        block.raw.clear();
+        block.raw.extend_from_slice(batch.block(at));
+        let decoded = block.decode(options.protocol.state_root_in_header, &ManySha256::detect());
+        // a block that is none ends the export, but says nothing of the others
+        if decoded.is_ok() {
+            sample.blocks += 1;
+            sample.add("transactions", block.transactions.len());
+        }
+    }
+    let contents = Contents {
+        chain: options.protocol.name.into(),
+        level: options.level.name(),
+        first: first.into(),
+        last: last.into(),
+        is_stated: true,
+        counted: "the heads of the dumps",
+        files: None,
+        sample,
+    };
+    plan::answer(asked, &contents, &writing, json)
 }
 
 /// The facts about the chain and its verification in the files.

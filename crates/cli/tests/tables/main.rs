@@ -105,3 +105,28 @@ fn duckdb_and_polars_read_every_table_of_neo() {
     assert!(rows("notifications") > rows("transfers") && rows("transfers") > 0);
     assert_eq!(tables["transfers"]["duckdb"]["amount"], "DECIMAL(38,0)");
 }
+
+#[blockmill_testkit::needs(tables_python, fixtures)]
+#[test]
+fn folders_of_partitions_are_discovered() {
+    let scratch = Scratch::new("tables_of_partitions");
+    let archive = blockmill_testkit::fixture("bitcoin/testnet3-0-400.dat");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tables/read_hive.py");
+    for (name, words, column, values) in [
+        ("blocks", "--partition blocks=100", "block_range", 5),
+        ("date", "--partition date", "date", 2),
+    ] {
+        let to = scratch.path(name);
+        for part in ["--until 150", "--append"] {
+            let words = format!("export --partial --tables all {words} {part}");
+            succeed_json(blockmill(&words).arg(&archive).arg("--to").arg(&to));
+        }
+        let mut python = Command::new(blockmill_testkit::path_of("tables_python"));
+        let text = succeed(piped(python.arg(script).arg(&to).arg(column)));
+        let tables: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(tables["blocks"]["rows"], 401);
+        for table in ["blocks", "transactions", "inputs", "outputs"] {
+            assert!(tables[table]["values"].as_u64() >= Some(values), "{table}: {text}");
+        }
+    }
+}

@@ -30,6 +30,11 @@ pub(super) fn shown(mut hash: [u8; 32]) -> [u8; 32] {
     hash
 }
 
+/// The hash of the block before, in the order of the header.
+pub(super) fn previous(block: &Block) -> [u8; 32] {
+    block.raw.get(4..36).and_then(|bytes| bytes.try_into().ok()).unwrap_or_default()
+}
+
 /// A number of the header.
 fn number(block: &Block, at: usize) -> u32 {
     block.raw.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u32::from_le_bytes(*bytes))
@@ -87,14 +92,13 @@ fn split<'a>(coins: &mut Option<&'a [Coin<'a>]>, count: usize) -> Option<&'a [Co
 
 fn add_block(rows: &mut Rows, of: &VerifiedBlock<'_>) {
     let block = of.block;
-    let before = block.raw.get(4..36).and_then(|bytes| bytes.try_into().ok()).unwrap_or_default();
     let coinbase = block.inputs.first().map_or(&[][..], |input| input.script.slice(&block.raw));
     rows.bytes(&shown(block.hash.0));
     rows.int(block.raw.len() as u64);
     rows.int(block.stripped_size() as u64);
     rows.int(block.weight() as u64);
     rows.int(of.height);
-    rows.bytes(&shown(before));
+    rows.bytes(&shown(previous(block)));
     rows.int(number(block, 0) as i32);
     rows.bytes(&shown(block.stated_merkle_root()));
     rows.seconds(block.time().into());

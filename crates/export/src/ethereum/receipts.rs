@@ -27,6 +27,11 @@ impl<'a> ReceiptView<'a> {
         Some(receipts)
     }
 
+    /// How many logs it has.
+    pub fn logs(&self) -> usize {
+        self.logs.len()
+    }
+
     fn read(items: &mut Reader<'a>, encoding: ReceiptEncoding) -> Option<Self> {
         Some(match encoding {
             ReceiptEncoding::Consensus => {

@@ -4,8 +4,8 @@ Each function is a command of the program ``blockmill``, with the same options, 
 messages. It runs on all cores, releases the global interpreter lock, and stops on Ctrl-C.
 """
 
-from ._arguments import Options
-from ._commands import inspect, merge, verify, verify_shard
+from ._arguments import ConvertOptions, Format, ImportOptions, Level, Names, Options
+from ._commands import convert, import_, inspect, merge, prove, report, verify, verify_shard
 from ._errors import (
     Corrupt,
     Error,
@@ -17,24 +17,34 @@ from ._errors import (
     VerifyError,
 )
 from ._native import VERSION as __version__
-from ._tables import Rows, export, export_shard, read
+from ._tables import Rows, export, export_shard, read, tables
 
 __all__ = [
+    "ConvertOptions",
     "Corrupt",
     "Error",
-    "Invalid",
+    "Format",
+    "ImportOptions",
     "Incomplete",
+    "Invalid",
+    "Level",
     "MachineError",
+    "Names",
     "Options",
     "Rows",
     "Unrecognised",
     "UsageError",
     "VerifyError",
+    "convert",
     "export",
     "export_shard",
+    "import_",
     "inspect",
     "merge",
+    "prove",
     "read",
+    "report",
+    "tables",
     "verify",
     "verify_shard",
 ]

@@ -6,7 +6,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Unpack
 
 from . import _native
-from ._arguments import Options, Path, Paths, names, there
+from ._arguments import (
+    ConvertOptions,
+    Format,
+    ImportOptions,
+    Level,
+    Options,
+    Path,
+    Paths,
+    flags,
+    names,
+    there,
+)
 
 Summary = Mapping[str, Any] | str | bytes
 
@@ -14,7 +25,7 @@ Summary = Mapping[str, Any] | str | bytes
 def verify(
     paths: Paths,
     *,
-    level: str | None = None,
+    level: Level | None = None,
     chain: Path | None = None,
     partial: bool = False,
     threads: int | None = None,
@@ -48,7 +59,7 @@ def verify_shard(
     paths: Paths,
     *,
     after: Summary | None = None,
-    level: str | None = None,
+    level: Level | None = None,
     chain: Path | None = None,
     threads: int | None = None,
     **options: Unpack[Options],
@@ -77,7 +88,7 @@ def verify_shard(
 def merge(
     summaries: Iterable[Summary],
     *,
-    level: str | None = None,
+    level: Level | None = None,
     chain: Path | None = None,
     partial: bool = False,
     of: Paths | None = None,
@@ -119,3 +130,78 @@ def inspect(paths: Paths, *, deep: bool = False) -> dict[str, Any]:
     ('era1', 'sepolia', 8192)
     """
     return _native.inspect(there(paths), deep)
+
+
+def import_(
+    paths: Paths,
+    data: Path,
+    *,
+    level: Level | None = None,
+    chain: Path | None = None,
+    partial: bool = False,
+    threads: int | None = None,
+    **options: Unpack[ImportOptions],
+) -> dict[str, Any]:
+    """Verifies an archive and stores it in the folder ``data``. Resumes where an earlier run
+    stopped.
+
+    Returns the answer of ``blockmill import --json``; its ``result`` is the run record. Raises as
+    :func:`verify` does; blocks before a fault are stored.
+
+    >>> answer = blockmill.import_("hive/chain.rlp", "store", level="bodies", seal="off")
+    >>> answer["status"], answer["result"]["data"]["blocks"]
+    ('verified', 3000)
+    """
+    given = {"level": level, "chain": chain, "partial": partial, "threads": threads, "data": data}
+    return _native.command(["import", *flags({**given, **options}), "--", *there(paths)])
+
+
+def convert(
+    paths: Paths,
+    to: Format,
+    out: Path,
+    *,
+    chain: Path | None = None,
+    partial: bool = False,
+    **options: Unpack[ConvertOptions],
+) -> dict[str, Any]:
+    """Writes an archive in another format, to the file or folder ``out``.
+
+    Returns the answer of ``blockmill convert --json``. Raises as :func:`verify` does.
+
+    >>> blockmill.convert("mainnet-0.era1", "headers", "headers.rlp")["status"]
+    'ok'
+    """
+    given = {"to": to, "out": out, "chain": chain, "partial": partial}
+    return _native.command(["convert", *flags({**given, **options}), "--", *there(paths)])
+
+
+def report(records: Paths, out: Path = "blockmill-report") -> dict[str, Any]:
+    """Draws run records, or folders of them: tables, charts and one HTML page in the folder
+    ``out``.
+
+    Returns the answer of ``blockmill report --json``.
+
+    >>> answer = blockmill.verify("sepolia.era1", level="headers", seal="off", record="run.json")
+    >>> len(blockmill.report("run.json", "report")["result"]["runs"])
+    1
+    """
+    return _native.command(["report", *flags({"out": out}), "--", *there(records)])
+
+
+def prove(
+    data: Path, account: str, *, slots: str | Iterable[str] = (), block: int | None = None
+) -> dict[str, Any]:
+    """Proves an account and slots of its storage, from a store of executed Ethereum blocks.
+
+    Returns the answer of ``blockmill prove --json``; ``result`` has the proof as ``eth_getProof``
+    returns it, with the block and its state root. ``block`` is the last one unless it is given.
+
+    >>> blockmill.import_("hive/chain.rlp", "state", seal="off")["status"]
+    'verified'
+    >>> found = blockmill.prove("state", "0x" + "00" * 20)["result"]
+    >>> found["block"], found["proof"]["address"] == "0x" + "00" * 20
+    (3000, True)
+    """
+    given = {"account": account, "slot": slots, "block": block}
+    return _native.command(["prove", *flags(given), "--", *there(data)])

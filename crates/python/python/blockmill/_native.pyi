@@ -12,8 +12,12 @@ Answer = dict[str, Any]
 Summary = Mapping[str, Any] | str | bytes
 # names of tables, hex, naming scheme of columns
 Columns = tuple[str | Iterable[str], bool, str]
+# these, how blocks are divided into folders, and whether an export is continued
+Tables = tuple[Columns, str | None, bool]
 
 def verify(paths: list[str], options: Mapping[str, Any]) -> Answer: ...
+def command(args: list[str]) -> Answer: ...
+def columns(hex: bool, names: str) -> list[dict[str, str]]: ...
 def inspect(paths: list[str], deep: bool) -> Answer: ...
 def verify_shard(
     paths: list[str], after: Summary | None, options: Mapping[str, Any]
@@ -22,12 +26,12 @@ def merge(
     summaries: Iterable[Summary], of: list[str], options: Mapping[str, Any]
 ) -> tuple[Answer, Documents | None]: ...
 def export(
-    paths: list[str], to: Path, rows: Columns, options: Mapping[str, Any]
+    paths: list[str], to: Path, tables: Tables, options: Mapping[str, Any]
 ) -> Answer: ...
 def export_shard(
     paths: list[str],
     to: Path,
-    rows: Columns,
+    tables: Tables,
     after: Summary | None,
     options: Mapping[str, Any],
 ) -> dict[str, Any]: ...

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Unpack
 
 from . import _native
-from ._arguments import Options, Path, Paths, there
+from ._arguments import Level, Names, Options, Path, Paths, there
 from ._commands import Summary
 
 DEFAULT_TABLES = "blocks,transactions"
@@ -19,12 +19,14 @@ def export(
     to: Path,
     *,
     tables: str | Iterable[str] = DEFAULT_TABLES,
-    level: str | None = None,
+    level: Level | None = None,
     chain: Path | None = None,
     partial: bool = False,
     threads: int | None = None,
     hex: bool = False,
-    names: str = "etl",
+    names: Names = "etl",
+    partition: str | None = None,
+    append: bool = False,
     **options: Unpack[Options],
 ) -> dict[str, Any]:
     """Verifies an archive and writes it as tables: Parquet files in the folder ``to``.
@@ -32,8 +34,10 @@ def export(
     Returns the manifest, which is also written to ``to``: the files and what was verified.
     ``tables`` are names such as ``blocks`` and ``transactions``, or ``all``: every table that this
     level and archive give. With ``hex``, bytes are text.
-    ``names`` is the naming scheme of columns, ``etl`` or ``cryo``. An archive that is not complete
-    and valid raises as in :func:`verify`, and no manifest is written.
+    ``names`` is the naming scheme of columns, ``etl`` or ``cryo``. With ``partition``, ``blocks=N``
+    or ``date``, blocks are in folders of their table, as Hive names them. With ``append``, the
+    export in ``to`` is continued with the blocks after its last one. An archive that is not
+    complete and valid raises as in :func:`verify`, and no manifest is written.
 
     >>> manifest = blockmill.export(
     ...     "hive/chain.rlp", "tables", tables=["blocks", "transactions"], seal="off"
@@ -44,7 +48,8 @@ def export(
     [('blocks', 3000), ('transactions', 546)]
     """
     given = {"level": level, "chain": chain, "partial": partial, "threads": threads}
-    _native.export(there(paths), to, (tables, hex, names), {**given, **options})
+    written = ((tables, hex, names), partition, append)
+    _native.export(there(paths), to, written, {**given, **options})
     with open(os.path.join(to, "manifest.json"), encoding="utf-8") as manifest:
         return json.load(manifest)
 
@@ -55,11 +60,12 @@ def export_shard(
     *,
     tables: str | Iterable[str] = DEFAULT_TABLES,
     after: Summary | None = None,
-    level: str | None = None,
+    level: Level | None = None,
     chain: Path | None = None,
     threads: int | None = None,
     hex: bool = False,
-    names: str = "etl",
+    names: Names = "etl",
+    partition: str | None = None,
     **options: Unpack[Options],
 ) -> dict[str, Any]:
     """Verifies a shard, as :func:`verify_shard` does, and writes its tables.
@@ -76,20 +82,20 @@ def export_shard(
     ('verified', ['mainnet-blocks-000008192-000016383.parquet'])
     """
     given = {"level": level, "chain": chain, "threads": threads}
-    rows = (tables, hex, names)
-    return _native.export_shard(there(paths), to, rows, after, {**given, **options})
+    written = ((tables, hex, names), partition, False)
+    return _native.export_shard(there(paths), to, written, after, {**given, **options})
 
 
 def read(
     paths: Paths,
     table: str,
     *,
-    level: str | None = None,
+    level: Level | None = None,
     chain: Path | None = None,
     partial: bool = False,
     threads: int | None = None,
     hex: bool = False,
-    names: str = "etl",
+    names: Names = "etl",
     **options: Unpack[Options],
 ) -> Rows:
     """Reads a table of an archive while the archive is verified.
@@ -105,6 +111,19 @@ def read(
     """
     given = {"level": level, "chain": chain, "partial": partial, "threads": threads}
     return Rows(_native.read(there(paths), (table, hex, names), {**given, **options}))
+
+
+def tables(*, hex: bool = False, names: Names = "etl") -> list[dict[str, str]]:
+    """Lists the columns of all tables: ``chain``, ``table``, ``column``, ``type``, and in ``about``
+    what a value is, with its unit.
+
+    >>> columns = blockmill.tables()
+    >>> [it["type"] for it in columns if (it["table"], it["column"]) == ("outputs", "value")]
+    ['int64']
+    >>> sorted({it["table"] for it in columns if it["chain"] == "neo"})
+    ['blocks', 'notifications', 'transactions', 'transfers']
+    """
+    return _native.columns(hex, names)
 
 
 class Rows:

@@ -37,13 +37,16 @@ def verify(spark, paths, to, **asked):
     return run(spark, paths, str(to), **asked)
 
 
-def export(spark, paths, to, tables, hex=False, names="etl", **asked):
-    """Verifies archives as `verify` does, and writes tables in Parquet to `to`.
+def export(spark, paths, to, tables, hex=False, names="etl", partition=None, **asked):
+    """Verifies archives as `verify` does, and writes tables in Parquet to `to`, with `partition` in
+    folders as `blockmill.export` does.
 
     If all shards are one verified chain, `manifest.json` is written. Results are in the subfolder
     `_blockmill`.
     """
     tables = {"tables": list(tables), "hex": hex, "names": names}
+    # rows of earlier runs are those without partitions
+    tables |= {"partition": partition} if partition else {}
     return run(spark, paths, f"{to}/_blockmill", to=str(to), tables=tables, **asked)
 
 

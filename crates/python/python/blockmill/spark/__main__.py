@@ -32,6 +32,8 @@ def arguments(words=None):
     parser.add_argument("--hex", action="store_true", help="export: bytes as text")
     parser.add_argument("--names", default="etl", choices=["etl", "cryo"],
                         help="export: naming scheme of columns")
+    parser.add_argument("--partition", metavar="blocks=N|date",
+                        help="export: folders of blocks, as Hive names them")
     return parser.parse_args(words)
 
 
@@ -83,7 +85,7 @@ def main():
     asked = vars(arguments())
     command, paths, to = (asked.pop(name) for name in ("command", "paths", "to"))
     spark, end = session(asked.pop("master"), asked.pop("conf"))
-    tables = {name: asked.pop(name) for name in ("tables", "hex", "names")}
+    tables = {name: asked.pop(name) for name in ("tables", "hex", "names", "partition")}
     try:
         if command == "export":
             tables["tables"] = tables["tables"].split(",")

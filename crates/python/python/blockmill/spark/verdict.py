@@ -36,7 +36,7 @@ def with_totals(rows, shards):
     shard gets the summary of the earlier ones, for which all headers are verified first. If the
     headers are not one chain, returns the shards unchanged: then no tables are written."""
     job = rows.job
-    needed = "blocks" in job.tables.get("tables", [])
+    needed = not {"blocks", "all"}.isdisjoint(job.tables.get("tables", []))
     if not needed or len(shards) < 2 or all(states_totals(shard.url) for shard in shards):
         return shards
     job = replace(job, level="headers", asked={**job.asked, "seal": "off"}, tables={})
@@ -225,6 +225,7 @@ def write_manifest(job, shards, answer):
         **({"anchor": anchor} if anchor else {}),
         "program": facts["blockmill.program"],
         "rules": facts["blockmill.rules"],
+        **({"partition": by} if (by := job.tables.get("partition")) else {}),
         "files": files,
     }
     tables.put("manifest.json", json.dumps(manifest, indent=2).encode() + b"\n")

@@ -1,0 +1,106 @@
+//! `export --dry-run`: what it says fits the terminal, is near what is written, and leaves nothing.
+
+use crate::program::{Scratch, blockmill, misunderstand, run, succeed_json};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn export(archive: &Path, to: &Path, words: &str) -> Command {
+    let mut command = blockmill(&format!("export {words}"));
+    command.arg(archive).arg("--to").arg(to);
+    command
+}
+
+/// Archives, and the flags that they need.
+fn archives() -> Vec<(PathBuf, String)> {
+    let fixture = |name: &str| blockmill_testkit::fixture(name);
+    let protocol = fixture("neo/chain50x2.yml");
+    vec![
+        (fixture("ethereum/chains/hive-sync/chain.rlp"), "--seal off".into()),
+        (fixture("ethereum/era1/mainnet-00000-5ec1ffb8.era1"), "--seal off --level bodies".into()),
+        (fixture("bitcoin/testnet3-0-400.dat"), "--partial".into()),
+        (fixture("bitcoin/mainnet-0-4521.dat"), "--partial".into()),
+        (fixture("neo/chain50x2.acc"), format!("--chain {}", protocol.display())),
+    ]
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn a_dry_run_is_near_what_is_written_and_writes_nothing() {
+    let scratch = Scratch::new("plans");
+    for (archive, words) in archives() {
+        let to = scratch.path(&format!("{}", archive.file_name().unwrap().display()));
+        let words = format!("{words} --tables all");
+        let plan = succeed_json(&mut export(&archive, &to, &format!("{words} --dry-run")));
+        assert!(!to.exists(), "{words}");
+        let written = succeed_json(&mut export(&archive, &to, &words));
+        let files = written["files"].as_array().unwrap();
+        let sum = |table: &Value| -> u64 {
+            let own = files.iter().filter(|file| file["table"] == *table);
+            own.map(|file| file["rows"].as_u64().unwrap()).sum()
+        };
+        let tables = plan["tables"].as_array().unwrap();
+        let named = files.iter().all(|file| tables.iter().any(|of| of["table"] == file["table"]));
+        assert!(named && tables.len() <= files.len(), "{plan}");
+        for table in tables {
+            let rows = sum(&table["table"]);
+            assert!(!table["columns"].as_array().unwrap().is_empty());
+            if table["rows_are_exact"] == true {
+                assert_eq!(table["rows"], rows, "{table}");
+                assert_eq!(plan["blocks"], rows);
+            } else if let Some(about) = table["rows"].as_u64() {
+                // chains of tests are not the same everywhere
+                let most = rows * 4 + 10;
+                assert!(about <= most && rows <= about * 4 + 10, "{about} {rows} {table}");
+            }
+            if table["files"] == 1 && plan["blocks_are_exact"] == true {
+                let path = &table["path"];
+                assert!(files.iter().any(|file| file["file"] == *path), "{path}");
+            }
+        }
+    }
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn a_dry_run_fits_the_terminal() {
+    let scratch = Scratch::new("plans_fit");
+    let to = scratch.path("out");
+    for (archive, words) in archives() {
+        for more in ["", "--hex --names cryo", "--partition date", "--partition blocks=100"] {
+            for width in [40, 80, 160] {
+                let words = format!("{words} {more} --tables all --dry-run");
+                let mut command = export(&archive, &to, &words);
+                let ended = run(command.env("COLUMNS", width.to_string()));
+                assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+                let longest = ended.stdout.lines().map(|line| line.chars().count()).max();
+                assert!(longest.unwrap() <= width, "{width}:\n{}", ended.stdout);
+                assert!(ended.stdout.contains("blocks"), "{}", ended.stdout);
+                assert_eq!(ended.stdout.contains("--hex"), !more.contains("--hex"));
+            }
+        }
+    }
+    assert!(!to.exists());
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn a_dry_run_of_more_blocks_counts_only_these_and_refuses_what_an_export_refuses() {
+    let scratch = Scratch::new("plans_append");
+    let archive = blockmill_testkit::fixture("bitcoin/testnet3-0-400.dat");
+    let to = scratch.path("out");
+    succeed_json(&mut export(&archive, &to, "--partial --until 100"));
+    let plan = succeed_json(&mut export(&archive, &to, "--partial --append --dry-run"));
+    assert_eq!((&plan["first"], &plan["last"]), (&101.into(), &400.into()));
+    assert_eq!(plan["tables"][0]["rows"], 300);
+    for (words, expected) in [
+        ("", "--force or --append, found an export"),
+        ("--append --tables all", "expected tables"),
+        ("--append --tables x", "found x"),
+        ("--append --partition date", "partitions by"),
+    ] {
+        let words = format!("--partial --dry-run {words}");
+        misunderstand(&mut export(&archive, &to, &words), &[expected]);
+    }
+    misunderstand(&mut export(Path::new("-"), &scratch.path("x"), "--dry-run"), &["pipe"]);
+}
