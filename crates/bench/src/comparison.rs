@@ -20,6 +20,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 pub use time::NoTime;
 use time::Time;
+pub(crate) use time::rough;
 
 /// Index of the baseline in the list of variants.
 pub const BASELINE: usize = 0;

@@ -25,6 +25,8 @@ pub struct Table {
 /// A line above, below and under the headings, and nothing else.
 const STYLE: TableStyle =
     TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
+/// The spaces at both sides of a cell.
+const PADDING: usize = 2;
 /// A longer word is broken where a terminal is narrow.
 const LONGEST_WORD: usize = 14;
 const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
@@ -116,9 +118,7 @@ impl Table {
     fn within(&self, colour: Colour, width: Option<usize>) -> String {
         let mut table = comfy_table::Table::new();
         table.load_style(STYLE);
-        if let Some(columns) = width.and_then(|width| u16::try_from(width).ok()) {
-            table.set_content_arrangement(ContentArrangement::Dynamic).set_width(columns);
-        }
+        table.set_content_arrangement(ContentArrangement::Dynamic);
         let shown = self.shown(width.unwrap_or(usize::MAX));
         match colour {
             Colour::On => table.enforce_styling(),
@@ -135,12 +135,11 @@ impl Table {
             let cells = row.iter().enumerate().take(shown);
             table.add_row(cells.map(|(column, cell)| align(cell.for_terminal(), column)));
         }
-        for column in 0..shown {
-            let word = self.word(column).min(usize::from(u16::MAX)) as u16;
+        let widths = width.map(|room| self.widths(shown, room)).unwrap_or_default();
+        for (column, wide) in widths.into_iter().enumerate() {
             if let Some(column) = table.column_mut(column) {
-                // with the space at both sides
-                let least = ColumnConstraint::LowerBoundary(Width::Fixed(word.saturating_add(2)));
-                column.set_constraint(least);
+                let wide = Width::Fixed(wide.try_into().unwrap_or(u16::MAX));
+                column.set_constraint(ColumnConstraint::Absolute(wide));
             }
         }
         let mut text = table.trim_fmt();
@@ -169,11 +168,37 @@ impl Table {
         words.max().unwrap_or(0).min(LONGEST_WORD)
     }
 
+    /// The widest line of a column.
+    fn line(&self, column: usize) -> usize {
+        let cells = self.rows.iter().filter_map(|row| row.get(column));
+        let texts = cells.flat_map(|cell| [Some(cell.text.as_str()), cell.small.as_deref()]);
+        let head = self.heads.get(column).map(String::as_str);
+        texts.chain([head]).flatten().map(|text| text.chars().count()).max().unwrap_or(0)
+    }
+
+    /// The widths of the first columns within `room`: each has room for its longest word, and what
+    /// is left is shared among those that need more.
+    fn widths(&self, shown: usize, room: usize) -> Vec<usize> {
+        let mut widths: Vec<usize> = (0..shown).map(|column| self.word(column) + PADDING).collect();
+        let separators = shown.saturating_sub(1);
+        let mut left = room.saturating_sub(widths.iter().sum::<usize>() + separators);
+        let needs = (0..shown).map(|at| (self.line(at) + PADDING).saturating_sub(widths[at]));
+        let mut order: Vec<(usize, usize)> = needs.zip(0..).collect();
+        order.sort_unstable();
+        for (place, (need, column)) in order.iter().enumerate() {
+            let more = (left / (order.len() - place)).min(*need);
+            widths[*column] += more;
+            left -= more;
+        }
+        widths
+    }
+
     /// How many columns fit, the first ones first: at least two.
     fn shown(&self, room: usize) -> usize {
         let mut used = 0;
         let fits = |column: &usize| {
-            used += self.word(*column) + 2;
+            // a space separates columns
+            used += self.word(*column) + PADDING + usize::from(*column > 0);
             used <= room || *column < 2
         };
         (0..self.heads.len()).take_while(fits).count()
@@ -313,7 +338,9 @@ mod tests {
         table.heads.extend(["a column of words", "another one"].map(String::from));
         for row in &mut table.rows {
             row.extend(["some words that take a line", "1,234,567"].map(Cell::from));
+            row.extend(["████████████████████████", "12 MB", "45 %", "busy"].map(Cell::from));
         }
+        table.heads.extend(["solid: busy, dotted: waiting", "bytes", "busy", ""].map(String::from));
         for columns in [40, 80, 160] {
             let text = table.within(Colour::Off, Some(columns));
             let widest = text.lines().map(|line| line.chars().count()).max().unwrap();

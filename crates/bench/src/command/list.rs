@@ -1,5 +1,6 @@
 //! `--list`: what can be measured; of named benchmarks their settings, steps, options and cost.
 
+use crate::comparison::rough;
 use crate::definition::Definition;
 use crate::experiment::{Experiment, OptionValues};
 use crate::workloads;
@@ -7,7 +8,6 @@ use anyhow::Result;
 use blockmill_cli::answer::Answer;
 use blockmill_cli::print;
 use blockmill_report::Colour;
-use blockmill_report::format::duration;
 use blockmill_report::table::{Cell, Mark, Table};
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ pub fn all(definitions: &[Definition], json: bool) -> Result<Answer> {
             Cell::from(one.name.as_str()).marked(Mark::Strong),
             one.title.as_str().into(),
             experiments(one).join(", ").into(),
-            duration(one.budget_s).into(),
+            rough(one.budget_s).into(),
         ]);
     }
     table.notes =
@@ -82,12 +82,15 @@ fn changed(definition: &Definition) -> Result<Vec<OptionValues>> {
     Ok(all)
 }
 
+fn option_row(OptionValues { name, about, values, default, .. }: &OptionValues) -> Value {
+    json!({ "name": name, "about": about, "values": values, "default": default })
+}
+
 fn detailed(definition: &Definition) -> Result<Value> {
     let mut row = row(definition);
-    let option = |one: &OptionValues| json!({ "name": one.name, "about": one.about, "values": one.values, "default": one.default });
     let step =
         |one: &crate::definition::LadderStep| json!({ "name": one.name, "about": one.about });
-    row["options"] = changed(definition)?.iter().map(option).collect();
+    row["options"] = changed(definition)?.iter().map(option_row).collect();
     row["steps"] = definition.ladder.iter().map(step).collect();
     row["sweeps"] = json!(definition.sweep);
     row["matrix"] = json!(definition.matrix);
@@ -157,13 +160,13 @@ fn settings(definition: &Definition) -> Table {
 /// What an experiment costs.
 fn cost(definition: &Definition) -> String {
     let peers = match definition.peers_budget_s {
-        Some(seconds) => format!(", {} with peers", duration(seconds)),
+        Some(seconds) => format!(", {} with peers", rough(seconds)),
         None => String::new(),
     };
-    let quick = duration(definition.quickly().budget_s);
+    let quick = rough(definition.quickly().budget_s);
     format!(
         "\nCost: at most {} of runs for an experiment{peers}, {quick} with --quick (--budget TIME \
-         says otherwise); then data is generated once, and peers are built once.\n",
-        duration(definition.budget_s)
+         says otherwise); before it data is generated and peers are built, once.\n",
+        rough(definition.budget_s)
     )
 }

@@ -34,7 +34,7 @@ impl fmt::Display for NoTime {
 impl std::error::Error for NoTime {}
 
 /// A time that is estimated or given, without more digits than are known: `8 s`, `170 s`, `12 min`.
-fn rough(seconds: f64) -> String {
+pub(crate) fn rough(seconds: f64) -> String {
     match seconds {
         s if s < 0.95 => duration(s),
         s if s < 299.5 => format!("{s:.0} s"),

@@ -121,7 +121,7 @@ impl Gain {
         match (self.interval(), self.bounds) {
             (Some(interval), _) => format!("{interval}, {pairs}"),
             (None, Some(bounds)) => {
-                format!("{pairs}: interval of {} only", percent(bounds.confidence))
+                format!("{} interval, {pairs}", percent(bounds.confidence))
             }
             (None, None) => format!("{pairs}: no interval"),
         }
@@ -203,7 +203,7 @@ mod tests {
         comparison.runs.retain(|run| run.block <= 1);
         let found = Gain::of(&comparison, 2, 0, "wall_s").unwrap();
         assert_eq!((found.verdict(), found.interval()), ("too few pairs", None));
-        assert_eq!(found.sure(), "2 pairs: interval of 50 % only");
+        assert_eq!(found.sure(), "50 % interval, 2 pairs");
         let text = found.sentence("new", "old", "wall_s");
         assert_eq!(
             text,

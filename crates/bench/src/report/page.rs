@@ -190,7 +190,9 @@ fn leading(comparison: &Comparison) -> (String, String) {
 /// Further figures: what we take, and how much the machine differs from itself.
 fn figures_of(comparison: &Comparison) -> Vec<(String, String)> {
     let mut all = vec![];
-    for figure in comparison.compare.iter().take(3) {
+    // without a gain, the first is the figure that leads
+    let known = usize::from(headline(comparison).found.is_none_or(|found| found.bounds.is_none()));
+    for figure in comparison.compare.iter().take(3).skip(known) {
         if let Some(value) = median(comparison, BASELINE, figure) {
             all.push((format!("ours, {}", words(figure)), Unit::of(figure).show(value)));
         }

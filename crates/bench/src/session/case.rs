@@ -3,7 +3,7 @@
 use super::Plan;
 use super::programs::Programs;
 use crate::by_block;
-use crate::comparison::{BASELINE, Rules, compare};
+use crate::comparison::{BASELINE, Rules, compare, rough};
 use crate::definition::{Definition, Settings};
 use crate::experiment::{Experiment, Variant, kept, only, variants};
 use crate::findings::Comparison;
@@ -11,7 +11,7 @@ use crate::runner::CaseRunner;
 use crate::workloads::Workload;
 use anyhow::Result;
 use blockmill_pipeline::record::RunRecord;
-use blockmill_report::format::{counted, duration};
+use blockmill_report::format::counted;
 use std::time::{Duration, Instant};
 
 /// One case of a definition in one experiment.
@@ -118,7 +118,7 @@ impl Case<'_> {
         };
         let time = match self.limit() {
             Duration::MAX => counted(self.plan.rules.most_pairs as u64, "pair"),
-            limit => format!("up to {} after the preparation", duration(limit.as_secs_f64())),
+            limit => format!("up to {} after the preparation", rough(limit.as_secs_f64())),
         };
         let labels = labels.collect::<Vec<_>>().join(", ");
         format!("{name}: {} ({labels}{more}), {time}", counted(all.len() as u64, "variant"))

@@ -42,7 +42,9 @@ pub(super) fn cached(
     {
         return Ok(Cached { path, tip });
     }
-    progress(&format!("generating {name}: {of}"));
+    // `of` identifies the data, and is no text for people
+    let what = name.rsplit_once('-').map_or(name.as_str(), |(what, _)| what).replace('-', " ");
+    progress(&format!("generating {what}; it is kept in {}", path.display()));
     remove(&note)?;
     remove(&path)?;
     let tip = make(&path)?;

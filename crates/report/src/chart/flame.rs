@@ -89,7 +89,7 @@ impl Chart {
         Some(Self {
             title: format!("Functions: {}", shortened(&record.label)),
             subtitle: format!(
-                "{samples} of CPU time; each function under the one that called it; a colour is a crate"
+                "{samples} of CPU time; each function under its caller; a colour is a crate"
             ),
             keys: crates.keys(),
             body: Body::drawn(FlameChart { root: calls(profile), crates }),

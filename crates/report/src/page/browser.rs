@@ -48,6 +48,7 @@ async function look(width) {
   });
   seen.text = inside.body.innerText;
   seen.rows = all("tbody tr").map((row) => [...row.cells].map((cell) => cell.firstChild.data));
+  seen.hero = all(".hero b").map((figure) => figure.textContent);
   seen.cards = all(".card b").map((card) => card.textContent);
   seen.records = JSON.parse(inside.getElementById("records").textContent);
   seen.tips = [];
