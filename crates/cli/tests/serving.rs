@@ -168,13 +168,28 @@ fn prometheus_scrapes_a_run() {
     wait_for(&scraping, "blockmill_block_number", "\"200000\"");
     let types = answer("/api/v1/metadata?metric=blockmill_blocks");
     assert!(types.contains("\"counter\""), "{types}");
+    // every alert is a query that Prometheus understands
+    let start = Instant::now();
+    let rules = loop {
+        let rules = answer("/api/v1/rules");
+        if !rules.contains("\"health\":\"unknown\"") && rules.contains("\"health\"") {
+            break rules;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "{rules}");
+        thread::sleep(Duration::from_millis(300));
+    };
+    let alerts = fs::read_to_string(ALERTS).expect("the alerts").matches("- alert:").count();
+    assert_eq!(rules.matches("\"health\":\"ok\"").count(), alerts, "{rules}");
 }
+
+const ALERTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/monitoring/alerts.yml");
 
 /// Prometheus, which scrapes who serves.
 fn scraping(scratch: &Scratch, serving: &Serving) -> Serving {
     let config = scratch.path("prometheus.yml");
     let text = format!(
-        "scrape_configs:\n- job_name: blockmill\n  scrape_interval: 1s\n  static_configs:\n  - \
+        "global:\n  evaluation_interval: 1s\nrule_files: ['{ALERTS}']\n\
+         scrape_configs:\n- job_name: blockmill\n  scrape_interval: 1s\n  static_configs:\n  - \
          targets: ['{}']\n",
         serving.address
     );
@@ -231,16 +246,21 @@ fn every_panel_of_the_dashboard_has_something_to_show_of_executed_blocks() {
     let scraping = scraping(&scratch, &serving);
     // a rate takes two scrapes
     wait_for(&scraping, "rate(blockmill_gas_total[30s])", "\"value\"");
-    let dashboard = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/grafana/blockmill.json");
+    let dashboard = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../packaging/monitoring/grafana/dashboards/blockmill.json"
+    );
     let dashboard = fs::read(dashboard).expect("the dashboard");
     let dashboard: Value = serde_json::from_slice(&dashboard).expect("the dashboard");
     let mut asked = 0;
     for panel in dashboard["panels"].as_array().expect("panels") {
-        for target in panel["targets"].as_array().expect("targets") {
+        for target in panel["targets"].as_array().into_iter().flatten() {
             let expression = target["expr"].as_str().expect("a query");
-            let answer = query(&scraping, &expression.replace("$instance", ".*"));
-            // nobody knows when a run ends that has ended
-            let has_none = expression.contains("blockmill_eta_seconds");
+            let asks = expression.replace("$instance", ".*").replace("$__rate_interval", "30s");
+            let answer = query(&scraping, &asks);
+            // nobody knows when a run ends that has ended, and it follows nothing
+            let of_others = ["eta_seconds", "lag_seconds", "pending_blocks", "rounds_total"];
+            let has_none = of_others.iter().any(|name| expression.contains(name));
             assert!(answer.contains("\"success\""), "{}: {answer}", panel["title"]);
             assert_eq!(answer.contains("\"value\""), !has_none, "{}: {answer}", panel["title"]);
             asked += 1;

@@ -182,12 +182,6 @@ impl Collector for RunCollector {
             let label = [("stage", escaped(&stage.name))];
             ConstCounter::new(stage.busy_s).encode(metric.encode_family(&label)?)?;
         }
-        let help = "Items that passed a stage";
-        let mut metric = encoder.encode_descriptor("blockmill_stage_items", help, None, kind)?;
-        for stage in &status.stages {
-            let label = [("stage", escaped(&stage.name))];
-            ConstCounter::new(stage.items).encode(metric.encode_family(&label)?)?;
-        }
         Ok(())
     }
 }
@@ -234,7 +228,7 @@ mod tests {
 
     #[test]
     fn metrics_have_names_units_and_labels_as_prometheus_asks() {
-        let stage = Stage { name: "check".into(), busy_s: 1.5, items: 7, slices: vec![] };
+        let stage = Stage { name: "check".into(), busy_s: 1.5, slices: vec![] };
         let text = text(&Status {
             label: "im\"port".into(),
             number: 99,
@@ -262,7 +256,6 @@ mod tests {
             "blockmill_blocks_total 100",
             "process_cpu_seconds_total 2.5",
             "blockmill_stage_busy_seconds_total{stage=\"check\"} 1.5",
-            "blockmill_stage_items_total{stage=\"check\"} 7",
             "blockmill_eta_seconds{speed=\"slow\"} 3",
             "# UNIT process_resident_memory_bytes bytes",
             "blockmill_gas_total 21000",

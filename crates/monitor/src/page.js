@@ -1,5 +1,6 @@
 "use strict";
-const COLOURS = ["#1f6feb", "#d29922", "#238636", "#a371f7", "#da3633", "#2aa198", "#e685b5", "#8b949e"];
+// the colours of the report, light and dark, are in the style
+const colour = (at) => "var(--series-" + (at % 12) + ")";
 const element = (id) => document.getElementById(id);
 const whole = (number) => Math.round(number).toLocaleString("en-US");
 
@@ -31,7 +32,7 @@ function show(status) {
     " · " + whole(status.blocks) + " blocks";
   const texts = {
     number: whole(status.number),
-    committed: status.committed === null ? "nothing is stored" : whole(status.committed),
+    committed: status.committed === null ? "nothing stored yet" : whole(status.committed),
     blocks_per_s: whole(status.blocks_per_s),
     bytes_per_s: status.bytes_per_s === null ? "-" : size(status.bytes_per_s),
     eta: status.eta === null ? "-" : time(status.eta.median_s),
@@ -45,8 +46,27 @@ function show(status) {
   execution(status.execution);
   element("eta").title = status.eta === null ? "" :
     "from " + time(status.eta.low_s) + " to " + time(status.eta.high_s);
+  following(status);
   stages(status);
   timeline(status);
+}
+
+// how far the store is from an archive that grows
+function following(status) {
+  const all = status.following;
+  element("following").hidden = all === null;
+  if (all === null) return;
+  element("lag").textContent = time(all.lag_s);
+  element("rounds").textContent = whole(all.rounds);
+  const pending = status.known === null ? null : Math.max(0, status.known - (status.committed ?? 0));
+  element("pending").textContent = pending === null ? "-" : whole(pending);
+  element("waiting").replaceChildren(...all.waiting.map((text) => texted("li", "waits: " + text)));
+}
+
+function texted(name, text) {
+  const made = document.createElement(name);
+  made.textContent = text;
+  return made;
 }
 
 function brief(seconds) {
@@ -89,7 +109,7 @@ function stages(status) {
     track.className = "track";
     const bar = document.createElement("div");
     bar.style.width = (100 * stage.busy_s) / all + "%";
-    bar.style.background = COLOURS[at % COLOURS.length];
+    bar.style.background = colour(at);
     track.append(bar);
     const value = document.createElement("span");
     value.textContent = time(stage.busy_s) + " · " + ((100 * stage.busy_s) / all).toFixed(0) + " %";
@@ -103,7 +123,7 @@ function stages(status) {
 function timeline(status) {
   const count = Math.max(0, ...status.stages.map((stage) => stage.slices.length));
   if (count < 2) return;
-  const most = Math.max(status.threads, 1) * status.slice_s;
+  const most = threadMarks(Math.max(status.threads, 1))[0] * status.slice_s;
   const base = new Array(count).fill(0);
   const areas = status.stages.map((stage, at) => {
     const below = base.slice();
@@ -114,10 +134,34 @@ function timeline(status) {
     const lower = below.map((share, i) => x(i) + "," + y(share)).reverse();
     const area = document.createElementNS("http://www.w3.org/2000/svg", "polygon");
     area.setAttribute("points", upper.concat(lower).join(" "));
-    area.setAttribute("fill", COLOURS[at % COLOURS.length]);
+    area.style.fill = colour(at);
     return area;
   });
-  element("timeline").replaceChildren(...areas);
+  const marks = threadMarks(Math.max(status.threads, 1));
+  const lines = marks.map((number) => {
+    const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
+    const y = 240 * (1 - number / marks[0]);
+    for (const [name, value] of [["x1", 0], ["x2", 1000], ["y1", y], ["y2", y]]) line.setAttribute(name, value);
+    return line;
+  });
+  element("timeline").replaceChildren(...areas, ...lines);
+  element("threads").replaceChildren(...marks.map((number) => texted("span", whole(number))));
+  const end = count * status.slice_s;
+  element("times").replaceChildren(...[0, end / 2, end].map((at) => texted("span", time(at))));
+  element("legend").replaceChildren(...status.stages.map((stage, at) => {
+    const entry = texted("span", stage.name);
+    entry.style.setProperty("--ink-of", colour(at));
+    return entry;
+  }));
+  element("plot").hidden = false;
+  element("early").hidden = true;
+}
+
+// whole numbers of threads from the top of the scale to 0, at most five
+function threadMarks(threads) {
+  const step = Math.ceil(threads / 4);
+  const top = step * Math.ceil(threads / step);
+  return Array.from({ length: top / step + 1 }, (_, at) => top - at * step);
 }
 
 async function renew() {

@@ -27,6 +27,11 @@ pub fn html(status: &Status) -> String {
                     p #progress {}
                 }
                 div.cards { (cards(&CARDS)) }
+                div #following hidden {
+                    h2 { "Following the archive" }
+                    div.cards { (cards(&FOLLOWING)) }
+                    ul #waiting.faint {}
+                }
                 div #execution hidden {
                     h2 { "Execution" }
                     div.cards { (cards(&EXECUTION)) }
@@ -35,7 +40,16 @@ pub fn html(status: &Status) -> String {
                 div #stages {}
                 h2 { "Over time" }
                 p.faint { "Busy threads in each stage, from the beginning of the run to now" }
-                svg #timeline viewBox="0 0 1000 240" preserveAspectRatio="none" {}
+                p #early.faint { "There is nothing to draw yet." }
+                div #plot hidden {
+                    div.legend #legend {}
+                    div.plot {
+                        div #threads {}
+                        svg #timeline viewBox="0 0 1000 240" preserveAspectRatio="none" {}
+                        div {}
+                        div #times {}
+                    }
+                }
                 p.faint {
                     "Metrics for Prometheus: " a href="metrics" { "/metrics" }
                     " · this page as JSON: " a href="status.json" { "/status.json" }
@@ -58,11 +72,14 @@ const CARDS: [(&str, &str); 10] = [
     ("archive a second", "bytes_per_s"),
     ("time left", "eta"),
     ("elapsed", "elapsed"),
-    ("CPU", "cpu"),
+    ("CPU time", "cpu"),
     ("memory", "memory"),
     ("disk read", "disk_read"),
     ("disk written", "disk_written"),
 ];
+/// Cards of an import that follows a growing archive.
+const FOLLOWING: [(&str, &str); 3] =
+    [("lag", "lag"), ("known, not committed", "pending"), ("rounds", "rounds")];
 /// Cards of a run that executes blocks.
 const EXECUTION: [(&str, &str); 11] = [
     ("Mgas a second", "mgas_per_s"),

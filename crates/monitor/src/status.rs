@@ -95,8 +95,6 @@ pub struct Stage {
     pub name: String,
     /// Time in it, summed over the threads.
     pub busy_s: f64,
-    /// Items that passed it.
-    pub items: u64,
     /// Time in it, summed over the threads, in each slice of the run's time.
     pub slices: Vec<f64>,
 }
@@ -108,7 +106,6 @@ impl Status {
         let stage = |stage: &record::Stage| Stage {
             name: stage.name.clone(),
             busy_s: stage.busy_s,
-            items: stage.items,
             slices: slices.map_or(vec![], |slices| slices.values(&stage.name).to_vec()),
         };
         let starts = slices.map_or(&[][..], |slices| slices.values(START_S));
@@ -180,7 +177,6 @@ impl Watcher {
         let stages = state.stages.iter().enumerate().map(|(at, stage)| Stage {
             name: stage.name.to_owned(),
             busy_s: stage.busy.as_secs_f64(),
-            items: stage.items,
             slices: state.timeline.busy_s(at).collect(),
         });
         let cpu = usage::cpu_times();

@@ -46,8 +46,6 @@ pub struct LiveStage {
     pub name: &'static str,
     /// Time in it, summed over the threads.
     pub busy: Duration,
-    /// Items that passed it.
-    pub items: u64,
 }
 
 impl Live {
@@ -90,11 +88,10 @@ impl Live {
     }
 
     /// A thread was in `stage` from `start` to `end`, counted from the begin.
-    pub(crate) fn add(&self, stage: usize, start: Duration, end: Duration, passed: bool) {
+    pub(crate) fn add(&self, stage: usize, start: Duration, end: Duration) {
         let mut state = self.lock();
         if let Some(stage) = state.stages.get_mut(stage) {
             stage.busy += end.saturating_sub(start);
-            stage.items += u64::from(passed);
         }
         state.timeline.add(stage, start, end);
     }
@@ -113,16 +110,16 @@ mod tests {
         let (live, window) = (Live::default(), Live::default());
         let clone = live.clone();
         live.begin(&["read", "check"], 2);
-        live.add(1, Duration::from_millis(1), Duration::from_millis(3), true);
+        live.add(1, Duration::from_millis(1), Duration::from_millis(3));
         live.progress(&Progress { number: 7, ..Progress::default() });
         let state = clone.look();
         assert_eq!((state.progress.number, state.threads), (7, 2));
         let busy = Duration::from_millis(2);
-        assert_eq!(state.stages[1], LiveStage { name: "check", busy, items: 1 });
+        assert_eq!(state.stages[1], LiveStage { name: "check", busy });
         assert!((state.timeline.busy_s(1).sum::<f64>() - 0.002).abs() < 1e-9);
         assert!(window.look().began.is_none());
         live.begin(&["read", "check"], 2);
-        assert_eq!(clone.look().stages[1].items, 1, "the same stages go on");
+        assert_eq!(clone.look().stages[1].busy, busy, "the same stages go on");
         live.begin(&["read"], 2);
         assert_eq!(clone.look().stages, [LiveStage { name: "read", ..LiveStage::default() }]);
     }

@@ -267,7 +267,7 @@ impl<S: Send + Sync, E: Send> PipelineRun<'_, S, E> {
             let (to, passed) = (self.began.elapsed(), matches!(done, Ok(Ok(Done::Passed(_)))));
             stages[job.stage].0 += to.saturating_sub(from);
             stages[job.stage].1 += u64::from(passed);
-            self.live.add(job.stage, from, to, passed);
+            self.live.add(job.stage, from, to);
             state = self.lock();
             self.take_back(&mut state, &job, done);
         }

@@ -140,4 +140,15 @@ mod tests {
             assert!(contrast(ink.dark, PAPER.dark) > 4.5);
         }
     }
+
+    #[test]
+    fn the_live_page_has_the_same_colours() {
+        let style = include_str!("../../../monitor/src/page.css");
+        for (at, ink) in SERIES.iter().enumerate() {
+            for colour in [ink.light, ink.dark] {
+                let variable = format!("--series-{at}: {};", hex(colour).to_lowercase());
+                assert!(style.contains(&variable), "no {variable}");
+            }
+        }
+    }
 }
