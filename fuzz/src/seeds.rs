@@ -140,11 +140,12 @@ fn newest_header() -> Vec<u8> {
 
 /// Extra data of IBFT 2.0 and of QBFT: a validator, a vote, a round, a seal.
 fn bft_extra_data() -> Vec<Vec<u8>> {
-    let list = |item: &[u8]| RawList(&[item]).encode();
-    let (validators, seals) = (list(&[7u8; 20].encode()), list(&[8u8; 65].encode()));
-    let vote = RawList(&[&[9u8; 20].encode(), &[0x81, 0xff]]).encode();
+    let (validators, seals) = (list(&[[7u8; 20].encode()]), list(&[[8u8; 65].encode()]));
+    let vote = list(&[[9u8; 20].encode(), vec![0x81, 0xff]]);
     let vanity = [1u8; 32].encode();
-    let of = |round: &[u8]| RawList(&[&vanity, &validators, &vote, round, &seals]).encode();
+    let of = |round: &[u8]| {
+        list(&[vanity.clone(), validators.clone(), vote.clone(), round.to_vec(), seals.clone()])
+    };
     vec![of(&[0x84, 0, 0, 0, 1]), of(&[5])]
 }
 
