@@ -11,6 +11,10 @@ fn export(archive: &Path, to: &Path, words: &str) -> Command {
     command
 }
 
+fn is_alone(line: &str) -> bool {
+    !line.trim().contains(' ')
+}
+
 /// Archives, and the flags that they need.
 fn archives() -> Vec<(PathBuf, String)> {
     let fixture = |name: &str| blockmill_testkit::fixture(name);
@@ -73,8 +77,11 @@ fn a_dry_run_fits_the_terminal() {
                 let mut command = export(&archive, &to, &words);
                 let ended = run(command.env("COLUMNS", width.to_string()));
                 assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-                let longest = ended.stdout.lines().map(|line| line.chars().count()).max();
-                assert!(longest.unwrap() <= width, "{width}:\n{}", ended.stdout);
+                // only a path is longer, alone in its line
+                let is_short = |line: &str| line.chars().count() <= width;
+                let is_path = |line: &str| line.trim().ends_with(".parquet") && is_alone(line);
+                let fits = |line: &str| is_short(line) || is_path(line);
+                assert!(ended.stdout.lines().all(fits), "{width}:\n{}", ended.stdout);
                 assert!(ended.stdout.contains("blocks"), "{}", ended.stdout);
                 assert_eq!(ended.stdout.contains("--hex"), !more.contains("--hex"));
             }

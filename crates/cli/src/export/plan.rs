@@ -5,8 +5,8 @@ use crate::answer::Answer;
 use anyhow::Result;
 use blockmill_export::schema::{Column, Form, Table};
 use blockmill_export::{Place, place_of};
+use blockmill_report::wrap;
 use blockmill_verdict::grouped;
-use console::Term;
 use serde_json::{Value, json};
 
 /// Columns of a terminal that states none.
@@ -96,7 +96,7 @@ pub fn answer(asked: &Asked<'_>, contents: &Contents, job: &Job, json: bool) -> 
             "tables": tables,
         }));
     }
-    let width = width();
+    let width = blockmill_report::width().unwrap_or(WIDTH);
     let about = if contents.is_stated { "" } else { "about " };
     let folder = asked.to.folder().map(|to| to.display().to_string()).unwrap_or_default();
     let [count, from, to] = [blocks, first, last].map(grouped);
@@ -191,31 +191,8 @@ impl Plan {
     }
 }
 
-/// Columns of the terminal, or what `COLUMNS` says where there is none.
-fn width() -> usize {
-    let of_terminal = Term::stdout().size_checked().map(|(_, columns)| columns.into());
-    let stated = || std::env::var("COLUMNS").ok()?.parse().ok();
-    of_terminal.or_else(stated).unwrap_or(WIDTH)
-}
-
-/// Prints words in lines of `width`, each indented; a longer word is cut into lines.
+/// Prints text in lines of `width`, each indented. A path stays whole, so that it can be copied.
 fn print_folded(text: &str, indent: usize, width: usize) {
-    let most = width.saturating_sub(indent).max(1);
-    let mut line = String::new();
-    let print = |line: &str| println!("{:indent$}{line}", "");
-    for word in text.split(' ') {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > most {
-            print(&std::mem::take(&mut line));
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        for c in word.chars() {
-            if line.chars().count() == most {
-                print(&std::mem::take(&mut line));
-            }
-            line.push(c);
-        }
-    }
-    print(&line);
+    let indent = " ".repeat(indent);
+    println!("{}", wrap(&format!("{indent}{text}"), Some(width), &indent));
 }
