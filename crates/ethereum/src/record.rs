@@ -50,7 +50,7 @@ pub fn of(
         trusted: run.trusted.iter().map(BlockId::shown).collect(),
         accumulators: run.accumulators,
         checked: notes::checked(run, archive, options),
-        unchecked: notes::unchecked(run, archive, options),
+        unchecked: notes::unchecked(run, options),
         ..record.result
     };
     if options.level >= Level::Execution

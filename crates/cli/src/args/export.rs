@@ -5,25 +5,35 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(Args, Clone, Debug)]
+#[command(mut_arg("serve", |serve| serve.hide_short_help(true)))]
+#[command(mut_arg("record", |record| record.hide_short_help(true)))]
 pub struct Export {
     #[command(flatten)]
     pub verification: Verification,
-    /// Folder to write; one file for each partition and table, and a manifest at the end
+    /// Folder to write
+    ///
+    /// It gets one file for each partition and table, and a manifest at the end.
     #[arg(long, value_name = "DIR")]
     pub to: PathBuf,
     #[command(flatten)]
     pub rows: Rows,
-    /// Divide blocks into folders that DuckDB, PyArrow and Spark discover: blocks=N (in folders
-    /// TABLE/block_range=...) or date (TABLE/date=..., in UTC) [default: one folder for all; files
-    /// of the source, or 100,000 blocks]
+    /// Folders that query engines discover: blocks=N or date
+    ///
+    /// DuckDB, Polars, PyArrow and Spark know folders of this form: TABLE/block_range=... for
+    /// blocks=N, and TABLE/date=... in UTC for date. Without it, all files are in one folder: one
+    /// for each file of the source, or for 100,000 blocks.
     #[arg(long, value_name = "BY")]
     pub partition: Option<String>,
-    /// Continue the export in the folder, with the same options: write the blocks after its last
-    /// one
+    /// Add the blocks after the last one of the export there
+    ///
+    /// The other options are those of the export. It stays as it is until all new files are
+    /// complete.
     #[arg(long, conflicts_with = "force")]
     pub append: bool,
-    /// Say what would be written, without verifying and writing: tables with their columns and
-    /// types, about how many rows, and the files
+    /// Say what would be written, and write nothing
+    ///
+    /// It prints tables with their columns and types, about how many rows, and the files. Nothing
+    /// is verified.
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -31,14 +41,16 @@ pub struct Export {
 /// Which rows there are, and how they look.
 #[derive(Args, Clone, Debug)]
 pub struct Rows {
-    /// Tables, or all: every table that this level and archive give. Ethereum: blocks, ommers,
-    /// transactions, receipts, logs, withdrawals, block_access_list, and with --level execution
-    /// balance_diffs, nonce_diffs, code_diffs, storage_diffs; Bitcoin: blocks, transactions,
-    /// inputs, outputs; Neo: blocks, transactions, notifications, transfers
+    /// Tables, or all
+    ///
+    /// All are those that this level and archive give. Ethereum: blocks, ommers, transactions,
+    /// receipts, logs, withdrawals, block_access_list, and with --level execution balance_diffs,
+    /// nonce_diffs, code_diffs, storage_diffs; Bitcoin: blocks, transactions, inputs, outputs; Neo:
+    /// blocks, transactions, notifications, transfers.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     #[arg(default_value = "blocks,transactions")]
     pub tables: Vec<String>,
-    /// Write hashes, addresses and all other bytes as text, 0x and digits, not as binary columns
+    /// Write all binary columns as text: 0x and digits
     #[arg(long)]
     pub hex: bool,
     /// Whose names columns and files have

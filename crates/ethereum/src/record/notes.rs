@@ -99,7 +99,7 @@ pub(super) fn checked(run: &Run, archive: &Archive, options: &Options) -> Vec<St
 }
 
 /// What was not checked, although the level asks for it.
-pub(super) fn unchecked(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
+pub(super) fn unchecked(run: &Run, options: &Options) -> Vec<String> {
     let mut unchecked = run.unchecked.clone();
     if let Some(id) = run.anchor.as_ref().filter(|_| !is_proven(run)) {
         unchecked.push(rests(id, "nothing here proves"));
