@@ -27,8 +27,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub const ROW_GROUP: usize = 128 << 20;
 
 /// Rows that are encoded at once, at most, and about how many bytes. Pages and row groups end only
-/// where these do. So they do not depend on the pieces in which rows arrive, which depend on threads
-/// and time.
+/// where these do. So they do not depend on the pieces in which rows arrive, which depend on
+/// threads and time.
 const ROWS: usize = 1024;
 const BYTES: usize = 8 << 20;
 

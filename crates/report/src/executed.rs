@@ -43,7 +43,7 @@ pub fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
         }
         facts.push(("state reads", reads));
     }
-    facts.extend(slowest(record).map(|text| ("slowest block", text)));
+    facts.extend(slowest(record).map(|text| ("slowest", text)));
     facts
 }
 
@@ -158,7 +158,7 @@ mod tests {
             "block times: p50 2.00 ms, p95 6.00 ms, p99 12 ms, max 12 ms",
             "state reads: 6,300 accounts and 4,200 slots; the machine had 75 % of the slots it \
              asked for",
-            "slowest block: 7, 12 ms, most of it in execute: 11.0x slots read",
+            "slowest: 7, 12 ms, most of it in execute: 11.0x slots read",
         ];
         assert_eq!(values, expected);
         assert!(facts(&sample::full("x", 1.0)).is_empty());

@@ -28,8 +28,8 @@ fn width_of(output: impl IsTerminal) -> Option<usize> {
 }
 
 /// `text` in lines of at most `width` columns, of which all but the first begin with `indent`. A
-/// word that is longer, such as a path, stays whole, so that it can be copied; a text in lines stays
-/// as it is.
+/// word that is longer, such as a path, stays whole, so that it can be copied; a text in lines is
+/// left as it is.
 #[must_use]
 pub fn wrap(text: &str, width: Option<usize>, indent: &str) -> String {
     let Some(width) = width.filter(|_| !text.contains('\n')) else { return text.to_owned() };
