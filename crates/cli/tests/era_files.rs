@@ -105,7 +105,7 @@ fn proofs_are_compared_with_beacon_roots_where_they_are_given() {
         let ended = verify(&ere(), &format!("--beacon-roots {}", roots.display()));
         assert_eq!(ended.code, Some(0), "{ended:?}");
         assert!(!texts(&ended, "unchecked").contains("proofs"), "{ended:?}");
-        assert!(texts(&ended, "notes").contains("19 proofs that blocks are canonical agree"));
+        assert!(texts(&ended, "checked").contains("19 proofs of the beacon chain"));
         assert!(texts(&ended, "notes").contains("which roots of the beacon chain prove"));
     }
     let other = scratch.path("other.txt");

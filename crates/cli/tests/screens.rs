@@ -30,6 +30,22 @@ fn expect_screens(folder: &Path, words: &str, code: i32) {
     }
 }
 
+/// Cuts a block file after its last whole record, and returns its bytes.
+fn whole_records(path: &Path) -> Vec<u8> {
+    let mut bytes = fs::read(path).unwrap();
+    let mut end = 0;
+    while let Some(size) = bytes.get(end + 4..).and_then(|rest| rest.first_chunk()) {
+        let next = end + 8 + u32::from_le_bytes(*size) as usize;
+        if next > bytes.len() {
+            break;
+        }
+        end = next;
+    }
+    bytes.truncate(end);
+    fs::write(path, &bytes).unwrap();
+    bytes
+}
+
 #[test]
 fn helps_fit_the_terminal() {
     let scratch = Scratch::new("screens-help");
@@ -76,7 +92,7 @@ fn misspelt_words_are_answered_with_the_right_ones() {
     }
     let alone = at(80, &folder, "");
     assert!(alone.stderr.contains("Verify and import:"), "{}", alone.stderr);
-    assert!(!alone.stderr.contains("error"), "{}", alone.stderr);
+    assert!(!alone.stderr.contains("error:"), "{}", alone.stderr);
 }
 
 #[blockmill_testkit::needs(fixtures)]
@@ -90,7 +106,7 @@ fn answers_fit_the_terminal() {
     copy("ethereum/era1/mainnet-00000-5ec1ffb8.era1", "mainnet-00000-5ec1ffb8.era1");
     copy("bitcoin/mainnet-0-4521.dat", "blk00000.dat");
     copy("neo/chain50x2.acc", "chain.acc");
-    let mut bytes = fs::read(folder.join("blk00000.dat")).unwrap();
+    let mut bytes = whole_records(&folder.join("blk00000.dat"));
     bytes[100_000] ^= 1;
     fs::write(folder.join("bad.dat"), &bytes).unwrap();
     fs::write(folder.join("cut.dat"), &bytes[..90_000]).unwrap();
@@ -137,6 +153,7 @@ fn quiet_prints_errors_only_and_colour_is_chosen() {
     fs::create_dir_all(&folder).unwrap();
     let file = path_of("fixtures").join("bitcoin/mainnet-0-4521.dat");
     fs::copy(&file, folder.join("blk00000.dat")).unwrap();
+    whole_records(&folder.join("blk00000.dat"));
     let quiet = at(80, &folder, "verify -q blk00000.dat");
     assert_eq!((quiet.code, &*quiet.stdout, &*quiet.stderr), (Some(0), "", ""));
     let wrong = at(80, &folder, "verify -q nothing");

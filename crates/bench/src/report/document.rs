@@ -178,7 +178,7 @@ mod tests {
             let head = "Blocks in a typical run of blockmill:\n";
             let percentiles = "- block times: p50 2.00 ms, p95 6.00 ms, p99 12 ms, max 12 ms";
             let columns = "| phase | p50 | p95 | p99 | max | of the time |";
-            for text in [head, percentiles, columns, "- slowest block: 7, 12 ms"] {
+            for text in [head, percentiles, columns, "- slowest: 7, 12 ms"] {
                 assert_eq!(page.matches(text).count(), count, "{experiment}: {text}\n{page}");
             }
         }

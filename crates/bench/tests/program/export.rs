@@ -48,7 +48,7 @@ fn an_export_is_compared_with_verification_and_its_rows_are_counted() {
 fn what_an_export_needs_is_named() {
     let scratch = Scratch::new("bench-export-wrong");
     for (setting, reason) in [
-        ("tables=blocks,block", "--tables block: expected blocks, ommers, transactions"),
+        ("tables=blocks,block", "found block; did you mean blocks?"),
         ("chain=bitcoin", "chain = 'bitcoin'; available: ethereum"),
     ] {
         let words =

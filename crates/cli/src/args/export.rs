@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 #[derive(Args, Clone, Debug)]
 #[command(mut_arg("serve", |serve| serve.hide_short_help(true)))]
-#[command(mut_arg("record", |record| record.hide_short_help(true)))]
 pub struct Export {
     #[command(flatten)]
     pub verification: Verification,

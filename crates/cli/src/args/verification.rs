@@ -101,7 +101,7 @@ pub struct Verification {
     #[arg(default_missing_value = "127.0.0.1:9333")]
     pub serve: Option<SocketAddr>,
     /// Write the run record here [import: default DATA/records/]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub record: Option<PathBuf>,
     /// Sample where CPU time goes: the page of the record has a flame graph (Linux)
     #[arg(long, hide_short_help = true)]
