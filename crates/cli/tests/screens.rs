@@ -30,20 +30,21 @@ fn expect_screens(folder: &Path, words: &str, code: i32) {
     }
 }
 
-/// Cuts a block file after its last whole record, and returns its bytes.
-fn whole_records(path: &Path) -> Vec<u8> {
+/// Cuts a block file after its last whole record; its bytes, and where records begin.
+fn whole_records(path: &Path) -> (Vec<u8>, Vec<usize>) {
     let mut bytes = fs::read(path).unwrap();
-    let mut end = 0;
+    let (mut end, mut starts) = (0, vec![]);
     while let Some(size) = bytes.get(end + 4..).and_then(|rest| rest.first_chunk()) {
         let next = end + 8 + u32::from_le_bytes(*size) as usize;
         if next > bytes.len() {
             break;
         }
+        starts.push(end);
         end = next;
     }
     bytes.truncate(end);
     fs::write(path, &bytes).unwrap();
-    bytes
+    (bytes, starts)
 }
 
 #[test]
@@ -106,8 +107,10 @@ fn answers_fit_the_terminal() {
     copy("ethereum/era1/mainnet-00000-5ec1ffb8.era1", "mainnet-00000-5ec1ffb8.era1");
     copy("bitcoin/mainnet-0-4521.dat", "blk00000.dat");
     copy("neo/chain50x2.acc", "chain.acc");
-    let mut bytes = whole_records(&folder.join("blk00000.dat"));
-    bytes[100_000] ^= 1;
+    copy("neo/chain50x2.yml", "chain.yml");
+    let (mut bytes, starts) = whole_records(&folder.join("blk00000.dat"));
+    // in a transaction
+    bytes[starts[400] + 8 + 80 + 60] ^= 1;
     fs::write(folder.join("bad.dat"), &bytes).unwrap();
     fs::write(folder.join("cut.dat"), &bytes[..90_000]).unwrap();
     let era1 = "mainnet-00000-5ec1ffb8.era1";
