@@ -13,7 +13,7 @@ fn a_generated_chain_of_transfers_verifies_and_says_who_recovered_its_senders() 
     let file = chain.join("chain.rlp");
     let record = succeed_json(blockmill("verify --seal off --level bodies").arg(&file));
     assert_eq!((&record["level"], &record["result"]["tip_number"]), (&"bodies".into(), &3.into()));
-    let notes = record["notes"].to_string();
+    let notes = record["details"].to_string();
     assert!(notes.contains("3,000 senders recovered by signatures="), "{notes}");
     assert!(notes.contains("of a chunk together"), "{notes}");
 

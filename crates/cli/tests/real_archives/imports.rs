@@ -85,7 +85,7 @@ fn chains_of_other_clients_verify_up_to_their_last_fork() {
         let mut command = import(&store, "--level bodies --seal off");
         let record = succeed_json(command.arg(folder.join("chain.rlp")));
         assert_tip(&record, last, hash);
-        let notes = record["notes"].to_string();
+        let notes = record["details"].to_string();
         let transactions = blockmill_verdict::grouped(transactions);
         let stand = format!("{transactions} transactions are covered by verified roots");
         assert!(notes.contains(&stand), "{name}: {notes}");
