@@ -133,10 +133,11 @@ fn a_check_of_no_store_says_that_it_knows_none() {
     let folder = scratch.path("folder");
     fs::create_dir(&folder).expect("a folder");
     fs::write(folder.join("notes.txt"), "no store").expect("a file");
-    for path in [folder, scratch.path("absent")] {
-        let found = document(&run(check(&path).arg("--json")));
-        assert_eq!((&found["status"], &found["exit_code"]), (&"unrecognised".into(), &6.into()));
-    }
+    let found = document(&run(check(&folder).arg("--json")));
+    assert_eq!((&found["status"], &found["exit_code"]), (&"unrecognised".into(), &6.into()));
+    let found = document(&run(check(&scratch.path("absent")).arg("--json")));
+    assert_eq!((&found["status"], &found["exit_code"]), (&"usage".into(), &2.into()));
+    assert!(found["error"].to_string().contains("No such file"), "{found}");
 }
 
 #[test]

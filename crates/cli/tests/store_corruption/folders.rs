@@ -10,7 +10,7 @@ use std::path::Path;
 #[track_caller]
 fn assert_refused(store: &Path, archive: &Path, words: &[&str]) {
     let before = files(store);
-    let ended = run(blockmill("import --seal off --data").arg(store).arg(archive));
+    let ended = run(blockmill("import --data").arg(store).arg(archive));
     assert_eq!(ended.code, Some(2), "{}{}", ended.stdout, ended.stderr);
     for word in words {
         assert!(ended.stderr.contains(word), "no {word:?} in {}", ended.stderr);
