@@ -17,7 +17,7 @@ pub fn after(
 ) -> Option<String> {
     match record.result.status {
         Status::Verified | Status::Partial if verb == "import" => saved.map(report_of),
-        Status::Verified | Status::Partial => Some(command(&["import"], paths)),
+        Status::Verified | Status::Partial if verb == "verify" => Some(command(&["import"], paths)),
         Status::Corrupt => Some(command(&["inspect", "--deep"], paths)),
         Status::Incomplete if record.data.blocks > 0 => {
             Some("the same command with --partial, if there is no more".to_owned())

@@ -38,12 +38,13 @@ pub use rows::{Batches, Rows};
 
 /// Every table, with the name of its chain.
 pub fn all_tables() -> impl Iterator<Item = (&'static str, &'static schema::Table)> {
-    let mut all: Vec<(_, &[&'static schema::Table])> = vec![];
-    #[cfg(feature = "ethereum")]
-    all.push(("ethereum", &ethereum::tables::ALL));
-    #[cfg(feature = "bitcoin")]
-    all.push(("bitcoin", &bitcoin::tables::ALL));
-    #[cfg(feature = "neo")]
-    all.push(("neo", &neo::tables::ALL));
-    all.into_iter().flat_map(|(chain, tables)| tables.iter().map(move |table| (chain, *table)))
+    let all: &'static [(&'static str, &'static [&'static schema::Table])] = &[
+        #[cfg(feature = "ethereum")]
+        ("ethereum", &ethereum::tables::ALL),
+        #[cfg(feature = "bitcoin")]
+        ("bitcoin", &bitcoin::tables::ALL),
+        #[cfg(feature = "neo")]
+        ("neo", &neo::tables::ALL),
+    ];
+    all.iter().flat_map(|(chain, tables)| tables.iter().map(move |table| (*chain, *table)))
 }

@@ -21,7 +21,7 @@ const BAR: usize = 30;
 /// Columns of the names of rows.
 const NAMES: usize = 13;
 /// Columns next to which a hash is shown in short.
-const WIDE: usize = 100;
+const WIDE: usize = 124;
 
 /// How much of a summary is shown, and where.
 #[derive(Clone, Copy, Debug)]
