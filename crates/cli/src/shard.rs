@@ -4,7 +4,7 @@
 use crate::answer::Answer;
 use crate::args::{Verification, Verify};
 use crate::import::family;
-use crate::{bitcoin, ethereum, print};
+use crate::{bitcoin, ethereum};
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_archive::Family;
 use blockmill_pipeline::Cancel;
@@ -97,7 +97,7 @@ pub fn with_summary(answer: Answer, summary: &impl serde::Serialize, json: bool)
     if json {
         return answer.with(sealed);
     }
-    print::raw(format_args!("{}\n", sealed.get()));
+    crate::print::raw(format_args!("{}\n", sealed.get()));
     Ok(answer)
 }
 
