@@ -6,7 +6,7 @@
 use crate::absent::NotBuilt;
 use crate::library::Contents;
 use crate::paths::NotCreated;
-use crate::{bitcoin, ethereum, neo, shard};
+use crate::{bitcoin, ethereum, neo, print, shard};
 use anyhow::{Error, Result};
 use blockmill_pipeline::record::RunRecord;
 use blockmill_report::{error_width, wrap};
@@ -151,8 +151,8 @@ impl Answer {
     pub fn tell(&self, command: &str, json: bool) {
         if json {
             match self.in_lines {
-                true => println!("{}", self.text(command)),
-                false => println!("{:#}", self.document(command)),
+                true => print::raw(format_args!("{}\n", self.text(command))),
+                false => print::raw(format_args!("{:#}\n", self.document(command))),
             }
             return;
         }

@@ -1,7 +1,7 @@
 //! What every command prints fits the terminal: 40, 80 and 160 columns, after success and after
 //! failure. A line may be longer only if it is one word, such as a path, that a user copies.
 
-use crate::program::{Ended, Scratch, blockmill, run};
+use crate::program::{Ended, Scratch, blockmill, document as document_of, run};
 use blockmill_testkit::path_of;
 use std::fs;
 use std::path::Path;
@@ -162,8 +162,12 @@ fn quiet_prints_errors_only_and_colour_is_chosen() {
     let wrong = at(80, &folder, "verify -q nothing");
     assert_eq!(wrong.code, Some(2));
     assert!(wrong.stdout.is_empty() && wrong.stderr.starts_with("error: "), "{wrong:?}");
-    let document = at(80, &folder, "verify -q --json blk00000.dat");
-    assert!(document.stdout.contains("\"verified\""), "{document:?}");
+    let found = at(80, &folder, "verify -q --json blk00000.dat");
+    assert_eq!(document_of(&found)["status"], "verified", "{found:?}");
+    // a document stays one in the narrowest terminal, also before its command is understood
+    for words in ["verify --json nothing", "verify --json --level no-level-of-this-name x"] {
+        assert_eq!(document_of(&at(40, &folder, words))["status"], "usage", "{words}");
+    }
     let coloured = at(80, &folder, "verify --color always blk00000.dat");
     assert!(coloured.stdout.starts_with("\u{1b}["), "{coloured:?}");
     for plain in ["verify blk00000.dat", "verify --color never blk00000.dat"] {

@@ -59,7 +59,9 @@ class Export(unittest.TestCase):
                 for folder in (whole, parts)
             ]
             self.assertTrue(frames[0].equals(frames[1]), table)
-            self.assertEqual(frames[0]["block_range"].n_unique(), 4)
+            ranges = frames[0]["block_range"].n_unique()
+            # the last block has no transaction
+            self.assertEqual(ranges, 4 if table == "blocks" else 3)
         with self.assertRaisesRegex(blockmill.UsageError, "expected tables"):
             blockmill.export(self.chain, parts, append=True, **{**options, "tables": "blocks"})
 
