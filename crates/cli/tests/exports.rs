@@ -118,8 +118,8 @@ fn what_cannot_be_meant_is_refused_before_anything_is_written() {
     let to = scratch.path("out");
     let words = ["--tables", "blocks, ommers, transactions, receipts, logs, withdrawals", "traces"];
     misunderstand(&mut export(&archive, &to, "--tables blocks,traces"), &words);
-    let words = ["found trasactions; did you mean transactions?"];
-    misunderstand(&mut export(&archive, &to, "--tables blocks,trasactions"), &words);
+    let words = ["found transactionz; did you mean transactions?"];
+    misunderstand(&mut export(&archive, &to, "--tables blocks,transactionz"), &words);
     misunderstand(&mut export(&archive, &to, "--tables al"), &["did you mean all?"]);
     assert!(names(&to).is_empty());
     let own = scratch.path("own");

@@ -86,7 +86,7 @@ fn misspelt_words_are_answered_with_the_right_ones() {
     let scratch = Scratch::new("screens-words");
     let folder = scratch.path("");
     fs::create_dir_all(&folder).unwrap();
-    for (words, right) in [("verfy x", "'verify'"), ("verify x --untill 7", "'--until'")] {
+    for (words, right) in [("verifx x", "'verify'"), ("verify x --untilx 7", "'--until'")] {
         let ended = at(80, &folder, words);
         assert_eq!(ended.code, Some(2), "{ended:?}");
         assert!(ended.stderr.contains(right), "{}", ended.stderr);
