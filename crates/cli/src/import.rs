@@ -135,7 +135,6 @@ pub fn expect_options_of(family: Family, asked: &Verification) -> Result<()> {
         (asked.seal.is_some(), "--seal", ETHEREUM),
         (asked.seal_seed.is_some(), "--seal-seed", ETHEREUM),
         (asked.ethash_cache.is_some(), "--ethash-cache", ETHEREUM),
-        (!asked.trust.is_empty(), "--trust", ETHEREUM),
         (asked.beacon_roots.is_some(), "--beacon-roots", ETHEREUM),
         (asked.now.is_some(), "--now", &[Family::Ethereum, Family::Bitcoin]),
         (asked.assume_valid.is_some(), "--assume-valid", &[Family::Bitcoin, Family::Neo]),

@@ -119,7 +119,6 @@ impl Job {
         let deepest = if first <= 1 { Level::Execution } else { Level::Bodies };
         let level = args.level.unwrap_or(deepest);
         ensure!(args.trust.is_empty(), "--trust is for Ethereum");
-        ensure!(args.beacon_roots.is_none(), "--beacon-roots is for Ethereum");
         ensure!(args.from.is_none(), "--from: Neo chains are verified from their first block on");
         let defaults =
             Options::new(network::detect(args.chain.as_deref(), &dumps, store.as_ref())?);
