@@ -83,7 +83,7 @@ impl Facts {
     }
 }
 
-/// The name that stands for all tables that a run can write.
+/// The name of all tables that a run can write, together.
 pub const ALL_TABLES: &str = "all";
 
 /// The least similarity of a name to another that is suggested in its place, from 0 to 1.
