@@ -114,6 +114,10 @@ fn answers_fit_the_terminal() {
     fs::write(folder.join("bad.dat"), &bytes).unwrap();
     fs::write(folder.join("cut.dat"), &bytes[..90_000]).unwrap();
     let era1 = "mainnet-00000-5ec1ffb8.era1";
+    // a hash that is longer than the terminal is wide follows without an empty line
+    copy("ethereum/ere/mainnet-00001-05c64fc4-noproofs.ere", "mainnet-00001-05c64fc4-noproofs.ere");
+    let middle = at(80, &folder, "verify --seal off mainnet-00001-05c64fc4-noproofs.ere");
+    assert!(middle.code == Some(0) && !middle.stdout.contains("\n\n"), "{middle:?}");
     for (words, code) in [
         (format!("verify {era1} --seal off"), 0),
         (format!("verify {era1} --seal off -v"), 0),

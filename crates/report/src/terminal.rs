@@ -33,7 +33,8 @@ fn width_of(output: impl IsTerminal) -> Option<usize> {
 #[must_use]
 pub fn wrap(text: &str, width: Option<usize>, indent: &str) -> String {
     let Some(width) = width.filter(|_| !text.contains('\n')) else { return text.to_owned() };
-    if textwrap::core::display_width(text) <= width {
+    // one long word after an indent has no place to be broken, either
+    if textwrap::core::display_width(text) <= width || !text.trim().contains(' ') {
         return text.to_owned();
     }
     let options = textwrap::Options::new(width)
@@ -118,6 +119,8 @@ mod tests {
         let expected = "block 7 of\n  a/long/path/that/has/no/space\n  is wrong";
         assert_eq!(wrap(text, Some(12), "  "), expected);
         assert_eq!(wrap(text, None, "  "), text);
+        let word = "    a/long/path/that/has/no/space";
+        assert_eq!(wrap(word, Some(12), "    "), word);
         assert_eq!(wrap("two\nlines of text", Some(5), ""), "two\nlines of text");
     }
 
