@@ -105,7 +105,8 @@ impl Checksums {
     }
 
     /// Compares files with the list, on several threads. With `whole`, they are all files that
-    /// there are: others of the list are missing.
+    /// there are: others of the list are missing. `read` is called with the bytes that were read,
+    /// and returns false to stop.
     ///
     /// # Errors
     /// [`Error::BadRecord`] for the first file that differs; [`Error::Io`]; [`Error::Stopped`].
@@ -114,7 +115,7 @@ impl Checksums {
         files: &[PathBuf],
         whole: bool,
         threads: usize,
-        stop: &(dyn Fn() -> bool + Sync),
+        read: &(dyn Fn(u64) -> bool + Sync),
     ) -> Result<Compared, Error> {
         let expected = self.expected(files);
         let jobs: Vec<(&PathBuf, Sum)> =
@@ -125,7 +126,7 @@ impl Checksums {
             expected: format!("{} (of {})", Hex(expected), self.path.display()),
             found: Hex(found).to_string(),
         };
-        for ((path, sum), found) in jobs.iter().zip(sums(&jobs, threads, stop)) {
+        for ((path, sum), found) in jobs.iter().zip(sums(&jobs, threads, read)) {
             let found = found?;
             if found != *sum {
                 return Err(bad(path, sum, &found));
@@ -186,7 +187,8 @@ impl Checksums {
     }
 }
 
-/// Writes a list with the names of files, relative to `folder`.
+/// Writes a list with the names of files, relative to `folder`. `read` is called with the bytes
+/// that were read, and returns false to stop.
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::Stopped`].
@@ -194,11 +196,11 @@ pub fn list_of(
     folder: &Path,
     files: &[PathBuf],
     threads: usize,
-    stop: &(dyn Fn() -> bool + Sync),
+    read: &(dyn Fn(u64) -> bool + Sync),
 ) -> Result<String, Error> {
     let jobs: Vec<(&PathBuf, Sum)> = files.iter().map(|file| (file, Sum::default())).collect();
     let mut text = String::new();
-    for (file, sum) in files.iter().zip(sums(&jobs, threads, stop)) {
+    for (file, sum) in files.iter().zip(sums(&jobs, threads, read)) {
         let digits = Hex(&sum?).to_string();
         let name = file.strip_prefix(folder).unwrap_or(file).display();
         text += &format!("{}  {name}\n", digits.trim_start_matches("0x"));
@@ -252,7 +254,7 @@ fn era(path: &Path) -> Option<usize> {
 fn sums(
     jobs: &[(&PathBuf, Sum)],
     threads: usize,
-    stop: &(dyn Fn() -> bool + Sync),
+    read: &(dyn Fn(u64) -> bool + Sync),
 ) -> Vec<Result<Sum, Error>> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(BTreeMap::new());
@@ -263,7 +265,7 @@ fn sums(
                 while let at = next.fetch_add(1, Ordering::Relaxed)
                     && let Some((path, _)) = jobs.get(at)
                 {
-                    let sum = sum_of(path, &mut part, stop);
+                    let sum = sum_of(path, &mut part, read);
                     // a panic of another thread leaves the map whole
                     done.lock().unwrap_or_else(|error| error.into_inner()).insert(at, sum);
                 }
@@ -273,15 +275,16 @@ fn sums(
     done.into_inner().unwrap_or_else(|error| error.into_inner()).into_values().collect()
 }
 
-fn sum_of(path: &Path, part: &mut [u8], stop: &dyn Fn() -> bool) -> Result<Sum, Error> {
+fn sum_of(path: &Path, part: &mut [u8], read: &dyn Fn(u64) -> bool) -> Result<Sum, Error> {
     let file = InputFile::open(path).map_err(Error::io("cannot open", path))?;
     let mut file = file.reader();
     let mut hash = Sha256::new();
     loop {
-        if stop() {
+        let count = file.read(part).map_err(Error::io("cannot read", path))?;
+        if !read(count as u64) {
             return Err(Error::Stopped { path: path.to_path_buf() });
         }
-        match file.read(part).map_err(Error::io("cannot read", path))? {
+        match count {
             0 => return Ok(hash.finalize()),
             count => hash.update(&part[..count]),
         }
@@ -292,7 +295,7 @@ fn sum_of(path: &Path, part: &mut [u8], stop: &dyn Fn() -> bool) -> Result<Sum, 
 mod tests {
     use super::*;
 
-    const NO_STOP: &(dyn Fn() -> bool + Sync) = &|| false;
+    const NO_STOP: &(dyn Fn(u64) -> bool + Sync) = &|_| true;
 
     /// A folder with files of these names, which have their names for content.
     fn folder(names: &[&str]) -> tempfile::TempDir {
@@ -363,7 +366,7 @@ mod tests {
         }
         let twice = format!("{}  a.rlp\n{}  a.rlp\n", digits("a"), digits("b"));
         assert!(compare(folder.path(), &twice, false).is_err());
-        let stopped = list_of(folder.path(), &[folder.path().join("a.rlp")], 1, &|| true);
+        let stopped = list_of(folder.path(), &[folder.path().join("a.rlp")], 1, &|_| false);
         assert!(matches!(stopped, Err(Error::Stopped { .. })));
     }
 }

@@ -29,8 +29,8 @@ const LEAST_COIN: u64 = 12;
 
 /// Writes the chain of the store in `data`, whose blocks are in `files`, as a datadir of Bitcoin
 /// Core: blocks and undo data with their index, and the coins. With `link`, block files are
-/// shared with the source if possible, not copied. Calls `progress` with each height, and `room`
-/// with the number of bytes before anything is written. Returns `None` if the user asked to stop.
+/// shared with the source if possible, not copied. Calls `room` with the number of bytes before anything
+/// is written. Returns `None` if the user asked to stop.
 ///
 /// # Errors
 /// Returns [`Error`] if the store has no chain, `files` lack its blocks, or `out` is not empty.
@@ -40,7 +40,6 @@ pub fn to_core(
     data: &Path,
     out: &Path,
     link: bool,
-    mut progress: impl FnMut(u32),
     room: impl FnOnce(u64) -> Result<(), Error>,
 ) -> Result<Option<Written>, Error> {
     let mut finder = HeaderScan { threads: options.threads };
@@ -62,7 +61,8 @@ pub fn to_core(
     let undo_bytes = ends.last().copied().unwrap_or(0);
     let to_copy = bytes_of(&tree, &chain) - linked.bytes();
     room(to_copy + undo_bytes + LEAST_COIN * chainstate.coins().len())?;
-    let mut undo = vec![];
+    let (mut undo, live) = (vec![], cancel.live());
+    live.count("copy blocks", "blocks", chain.len() as u64);
     for (shared, blocks) in &linked.files {
         writer.begin_shared(shared)?;
         for block in blocks {
@@ -70,7 +70,7 @@ pub fn to_core(
             if writer.shared_block(shared, *block, spent)? {
                 linked.is_there[block.height as usize] = true;
             }
-            progress(block.height);
+            live.advance(1);
             if cancel.is_cancelled() {
                 return Ok(None);
             }
@@ -85,18 +85,20 @@ pub fn to_core(
         let spent = undo_of(&chainstate, &ends, height, &mut undo)?;
         Ok(writer.block(height, block, spent)?)
     };
-    if each_block(files, &tree, wanted, cancel, progress, take)?.is_none() {
+    if each_block(files, &tree, wanted, cancel, take)?.is_none() {
         return Ok(None);
     }
     let mut writer = writer.coins()?;
     let coins = chainstate.coins();
     let (mut unspent, mut script) = (coins.iter()?, vec![]);
+    live.count("write coins", "coins", coins.len());
     while let Some((key, value)) = unspent.next()? {
         let (outpoint, coin) =
             coins::outpoint(key).zip(PackedCoin::unpack(value)).ok_or_else(|| {
                 Error::Corrupt(format!("expected a coin, found {} other bytes", value.len()))
             })?;
         writer.coin(&outpoint, &coin.coin(&mut script))?;
+        live.advance(1);
         if cancel.is_cancelled() {
             return Ok(None);
         }
@@ -193,7 +195,6 @@ pub fn to_block_files(
     options: &Options,
     out: &Path,
     writer: WriterOptions,
-    mut progress: impl FnMut(u32),
     room: impl FnOnce(u64) -> Result<(), Error>,
 ) -> Result<Option<Copied>, Error> {
     let mut run = Run::default();
@@ -213,7 +214,8 @@ pub fn to_block_files(
         };
         let cancel = &options.cancel;
         let wanted = (0..).zip(&chain).skip(last as usize + 1);
-        let trailing = each_block(files, tree, wanted, cancel, &mut progress, take)?;
+        cancel.live().count("copy blocks", "blocks", wanted.len() as u64);
+        let trailing = each_block(files, tree, wanted, cancel, take)?;
         let Some(trailing) = trailing else { return Ok(None) };
         last = chain.len() as u32 - 1;
         let tip = chain.last().map(|node| *tree.hash(*node));
@@ -294,7 +296,6 @@ fn each_block<'a>(
     tree: &Tree,
     chain: impl Iterator<Item = (u32, &'a u32)>,
     cancel: &Cancel,
-    mut progress: impl FnMut(u32),
     mut take: impl FnMut(u32, &[u8]) -> Result<(), Error>,
 ) -> Result<Option<Vec<TrailingBytes>>, Error> {
     let mut reader = BodyReader::new(files, OPEN_FILES);
@@ -310,7 +311,7 @@ fn each_block<'a>(
             trailing.push(TrailingBytes { record: tree.record_number(*node), bytes });
         }
         take(height, &block.raw)?;
-        progress(height);
+        cancel.live().advance(1);
         if cancel.is_cancelled() {
             return Ok(None);
         }

@@ -304,6 +304,9 @@ impl Pass<'_> {
         let (before, total) = self.bytes();
         // blocks that an earlier pass of this run connected are part of `before`
         let done = run.bytes;
+        let level = self.options.level;
+        let phase = if level == Level::Bodies { "verify bodies" } else { "verify execution" };
+        self.options.cancel.live().enter(phase, total);
         let read = |batch: &mut Batch| {
             if broken || self.options.cancel.is_cancelled() {
                 return Ok(false);

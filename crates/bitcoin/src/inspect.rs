@@ -18,6 +18,7 @@ use crate::index::{shortfalls, suspects};
 use crate::params::Params;
 use blockmill_archive::blkdat::{BlockFiles, FileReport};
 use blockmill_pipeline::Cancel;
+use blockmill_pipeline::live::Live;
 use blockmill_verdict::{Shortfall, Status};
 
 /// The inspection of some block files.
@@ -85,7 +86,7 @@ impl Inspection {
 
 /// Reads the headers of `files` on `threads` threads and links them, and with `deep` checks every
 /// body as far as possible without coins. Continues after corruption. `now` is the clock in seconds
-/// since 1970.
+/// since 1970. What it does is shown to those that look at `live`.
 ///
 /// # Errors
 /// When a file cannot be read.
@@ -94,8 +95,10 @@ pub fn inspect(
     threads: usize,
     deep: bool,
     now: Option<u64>,
+    live: &Live,
 ) -> Result<Inspection, Error> {
-    let scan = HeaderScan { threads }.find_blocks(files, &Cancel::new())?;
+    live.plan(if deep { &["index", "verify bodies"] } else { &["index"] });
+    let scan = HeaderScan { threads }.find_blocks(files, &Cancel::shown_to(live))?;
     let params = network(files, &scan.found);
     let known = params.clone().unwrap_or_else(Params::mainnet);
     let mut index = Index::empty(&known);
@@ -111,7 +114,8 @@ pub fn inspect(
             index.tree = Tree::build(&known, index.take_found(&known, more), now);
             continue;
         }
-        let checked = deep.then(|| bodies::check(files, &index.tree, params.as_ref(), threads));
+        let params = params.as_ref();
+        let checked = deep.then(|| bodies::check(files, &index.tree, params, threads, live));
         let trailing =
             checked.iter().flat_map(|checked| checked.trailing.iter().copied()).collect();
         let more = index.find_hidden_blocks(files, trailing)?;

@@ -223,7 +223,7 @@ fn a_later_run_continues_after_a_block_that_a_wrong_size_hid() {
     let out = folder.path().join("out");
     let network = Network::from_magic(options.params.magic).unwrap();
     let writer = blockmill_archive::blkdat::WriterOptions::core(network);
-    let copied = export::to_block_files(&files, &options, &out, writer, |_| {}, |_| Ok(()));
+    let copied = export::to_block_files(&files, &options, &out, writer, |_| Ok(()));
     let copied = copied.unwrap().expect("nobody asked to stop");
     assert_eq!((copied.last, copied.run.shortfalls.len()), (BLOCKS, 0));
     assert_eq!(fs::read(out.join("blk00000.dat")).unwrap(), chain.bytes());

@@ -102,7 +102,7 @@ fn verdicts(path: &Path) -> Vec<(&'static str, Status)> {
     let out = tempfile::tempdir().unwrap();
     let writer = WriterOptions::core(Network::Regtest);
     let folder = out.path().join("out");
-    let copied = export::to_block_files(&files, &options, &folder, writer, |_| {}, |_| Ok(()));
+    let copied = export::to_block_files(&files, &options, &folder, writer, |_| Ok(()));
     let copied = copied.unwrap().unwrap();
     assert_eq!(copied.last, BLOCKS);
     all.push(("convert", copied.run.status_of_files(false)));

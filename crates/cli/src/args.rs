@@ -169,6 +169,32 @@ pub enum Command {
     },
 }
 
+impl Command {
+    /// What the command does until it says more, if a user may have to wait for it.
+    pub fn waits(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Import(_) => "import",
+            Self::Verify(_) => "verify",
+            Self::Inspect(_) => "inspect",
+            Self::Check(_) => "check",
+            Self::Unwind(_) => "unwind",
+            Self::Witness(_) => "witness",
+            Self::Heal(_) => "heal",
+            Self::Prove(_) => "prove",
+            Self::Test(_) => "test",
+            Self::Convert(_) => "convert",
+            Self::Export(_) => "export",
+            Self::Generate(_) => "generate",
+            Self::Report(_) => "report",
+            Self::Bench { .. }
+            | Self::Serve(_)
+            | Self::Demo(_)
+            | Self::Completions { .. }
+            | Self::Man { .. } => return None,
+        })
+    }
+}
+
 #[derive(Args, Clone, Debug)]
 #[command(mut_arg("paths", |paths| paths.required(false).required_unless_present("state")))]
 pub struct Import {

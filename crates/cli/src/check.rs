@@ -6,7 +6,6 @@ mod parts;
 use crate::answer::Answer;
 use crate::args::Check;
 use crate::paths::is_file;
-use crate::progress::Display;
 use crate::{bitcoin, data_folder, ethereum, host, neo, stop};
 use anyhow::{Context, Result};
 use blockmill_archive::Family;
@@ -82,7 +81,7 @@ pub fn run(args: &Check, json: bool, cancel: Cancel) -> Result<Answer> {
         true => "the store is as it was, or as its repair leaves it: that is one step",
     });
     let threads = args.threads.map_or_else(host::cores, |threads| threads as usize);
-    let watch = |total| Watch::new(total, json, &cancel);
+    let watch = |total| Watch::new("check", total, &cancel);
     let data = &args.data;
     metadata(data).with_context(|| format!("cannot open {}", data.display()))?;
     let (checked, repaired) = match data_folder::family_of(data)? {
@@ -201,35 +200,26 @@ impl Checked {
     }
 }
 
-/// Shows the progress of reading, and stops it on request; shared by all reading threads.
-pub struct Watch<'a> {
-    state: Mutex<(Display, u64)>,
-    cancel: &'a Cancel,
-}
+/// Reports how much is read, and stops the reading on request; shared by all reading threads.
+#[derive(Clone, Copy)]
+pub struct Watch<'a>(&'a Cancel);
 
 impl<'a> Watch<'a> {
-    /// A watch for `total` bytes.
-    pub fn new(total: u64, quiet: bool, cancel: &'a Cancel) -> Self {
-        Self { state: Mutex::new((Display::reading(total, quiet), 0)), cancel }
+    /// A watch for `total` bytes that are read to `name` something.
+    pub fn new(name: &'static str, total: u64, cancel: &'a Cancel) -> Self {
+        cancel.live().enter(name, total);
+        Self(cancel)
     }
 
     /// Adds bytes that were read. Returns false to stop.
     pub fn read(&self, bytes: u64) -> bool {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.1 += bytes;
-        let all = state.1;
-        state.0.update_bytes(all);
-        !self.cancel.is_cancelled()
+        self.0.live().advance(bytes);
+        !self.0.is_cancelled()
     }
 
     /// The flag that stops the check.
     #[cfg(feature = "ethereum")]
     pub fn cancel(&self) -> &'a Cancel {
-        self.cancel
-    }
-
-    /// Removes the bar.
-    pub fn finish(&self) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).0.finish();
+        self.0
     }
 }

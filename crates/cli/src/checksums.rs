@@ -2,6 +2,7 @@
 //! anything else is done with them. A list in the folder of the files is compared unasked.
 
 use crate::answer::Answer;
+use crate::check::Watch;
 use crate::host;
 use anyhow::Result;
 use blockmill_archive::file_checksums::{Checksums, Compared, LIST, files_at, list_of};
@@ -11,6 +12,7 @@ use blockmill_platform::files::{FileKind, kind};
 use blockmill_platform::remote::is_remote;
 use blockmill_verdict::{FaultReport, Status, counted};
 use std::collections::BTreeMap;
+use std::fs::metadata;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -40,7 +42,8 @@ pub fn compare(
         let list = Checksums::read(list)?;
         let is_folder = |path: &PathBuf| kind(path).is_ok_and(|found| found == FileKind::Folder);
         let (all, whole) = (files(paths)?, paths.iter().any(is_folder));
-        let found = list.compare(&all, whole, host::cores(), &|| cancel.is_cancelled())?;
+        let watch = watch("compare checksums", &all, cancel);
+        let found = list.compare(&all, whole, host::cores(), &|bytes| watch.read(bytes))?;
         checked.lacks = checked.add(&list, &found, json);
         return Ok(checked);
     }
@@ -59,11 +62,18 @@ pub fn compare(
                 continue;
             }
         };
-        let found = list.compare(&files, whole, host::cores(), &|| cancel.is_cancelled())?;
+        let watch = watch("compare checksums", &files, cancel);
+        let found = list.compare(&files, whole, host::cores(), &|bytes| watch.read(bytes))?;
         let lacks = checked.add(&list, &found, json);
         lacks.into_iter().for_each(|lacks| checked.note(lacks, json));
     }
     Ok(checked)
+}
+
+/// A watch for the bytes of all files; where they are remote, their number is not known.
+fn watch<'a>(name: &'static str, files: &[PathBuf], cancel: &'a Cancel) -> Watch<'a> {
+    let bytes = |file: &PathBuf| metadata(file).map_or(0, |found| found.len());
+    Watch::new(name, files.iter().map(bytes).sum(), cancel)
 }
 
 /// The folders with a list, the files of each, and whether these are all that there are.
@@ -142,7 +152,8 @@ pub fn write(out: &Path, paths: &[PathBuf], cancel: &Cancel) -> Result<()> {
     let is_folder = |path: &&PathBuf| kind(path).is_ok_and(|found| found == FileKind::Folder);
     let folder = paths.iter().find(is_folder).map(PathBuf::as_path);
     let folder = folder.or_else(|| paths.first()?.parent()).unwrap_or(Path::new(""));
-    let text = list_of(folder, &all, host::cores(), &|| cancel.is_cancelled())?;
+    let watch = watch("list checksums", &all, cancel);
+    let text = list_of(folder, &all, host::cores(), &|bytes| watch.read(bytes))?;
     let mut file = OutputFile::create(out)?;
     file.write_all(text.as_bytes())?;
     Ok(file.finish(out)?)

@@ -4,11 +4,13 @@ use crate::answer::Answer;
 use crate::args::Convert;
 use crate::bitcoin::convert::{block_files, datadir, headers};
 use crate::data_folder::{family_of, name_of};
-use crate::{bitcoin, ethereum, neo, outputs};
+use crate::next::command;
+use crate::print::row;
+use crate::{bitcoin, ethereum, neo, outputs, stop};
 use anyhow::{Result, ensure};
 use blockmill_archive::{Family, Format, Output};
 use blockmill_pipeline::Cancel;
-use blockmill_verdict::{Status, grouped};
+use blockmill_verdict::{Status, counted, grouped};
 use serde_json::json;
 use std::io;
 
@@ -81,27 +83,71 @@ pub fn status(shortfalls: &[blockmill_verdict::Shortfall], partial: bool) -> Sta
     }
 }
 
-/// Says which blocks were written, and of what a conversion knows nothing: all but `checked`.
+/// What a person reads of a conversion.
+pub struct Written {
+    /// What was written, as in "8,192 blocks".
+    pub what: String,
+    /// Names with values.
+    pub facts: Vec<(&'static str, String)>,
+    /// What was checked.
+    pub checked: &'static str,
+    /// What was not.
+    pub unchecked: &'static str,
+    /// What to do with the output; the command that verifies it, if this says nothing else.
+    pub next: Option<String>,
+}
+
+impl Written {
+    /// A range of blocks.
+    pub fn blocks(
+        (first, last): (u64, u64),
+        checked: &'static str,
+        unchecked: &'static str,
+    ) -> Self {
+        let what = counted((last + 1).saturating_sub(first), "block");
+        let facts = vec![("range", format!("{} to {}", grouped(first), grouped(last)))];
+        Self { what, facts, checked, unchecked, next: None }
+    }
+
+    /// Prints it, with what the answer knows.
+    pub fn show(&self, args: &Convert, answer: &Answer) {
+        let (what, out) = (&self.what, args.out.display());
+        match answer.status {
+            Status::Partial => println!("Partly converted: {what} to {out}, the rest is missing."),
+            Status::Incomplete => println!("Incomplete: {what} to {out}, not all is there."),
+            Status::Corrupt | Status::Invalid => {
+                println!("Converted {what} to {out}, up to the fault.");
+            }
+            _ => println!("Converted {what} to {out}."),
+        }
+        self.facts.iter().for_each(|(name, value)| row(name, value));
+        row("checked", self.checked);
+        if !self.unchecked.is_empty() {
+            row("not checked", self.unchecked);
+        }
+        answer.shortfalls.iter().for_each(|shortfall| row("missing", &shortfall.to_string()));
+        answer.notes.iter().for_each(|note| row("note", note));
+        row("time", &blockmill_report::duration(stop::cancel().live().elapsed().as_secs_f64()));
+        let verify = || command(&["verify"], std::slice::from_ref(&args.out));
+        row("next", &self.next.clone().unwrap_or_else(verify));
+    }
+}
+
+/// Says which blocks were written, and what was not checked of them.
 pub fn written(
     args: &Convert,
     answer: Answer,
     (first, last): (u64, u64),
-    checked: &str,
+    (checked, unchecked): (&'static str, &'static str),
     json: bool,
 ) -> Result<Answer> {
-    let out = args.out.display().to_string();
     if json {
-        return answer.with(json!({ "out": out, "first": first, "last": last }));
+        let out = args.out.display().to_string();
+        let (checked, unchecked) = ([checked], [unchecked]);
+        return answer.with(json!({
+            "out": out, "first": first, "last": last, "checked": checked, "unchecked": unchecked,
+        }));
     }
-    println!("wrote blocks {} to {} to {out}", grouped(first), grouped(last));
-    print_notes(&answer);
-    println!("conversion checks {checked}; `blockmill verify` does");
+    Written::blocks((first, last), checked, unchecked).show(args, &answer);
     Ok(answer)
-}
-
-/// Says what a reader should know.
-pub fn print_notes(answer: &Answer) {
-    for note in &answer.notes {
-        println!("note: {note}");
-    }
 }

@@ -1,16 +1,15 @@
 //! `demo`: the main job on small chains of our own, from nothing to reports.
 
-use crate::absent::absent;
-use crate::answer::Answer;
+use crate::answer::{Answer, Payload};
 use crate::args::{Cli, Command, Demo, General};
-use crate::paths::is_file;
+use crate::print::{self, Detail};
 use crate::{
-    bitcoin, convert, ethereum, generate, import, inspect, neo, outputs, report, stop, unwind,
+    bitcoin, ethereum, generate, import, inspect, neo, outputs, progress, report, stop, unwind,
 };
 use anyhow::{Context, Result, ensure};
 use blockmill_platform::files;
+use blockmill_report::record_time;
 use blockmill_verdict::Status;
-use blockmill_verdict::grouped;
 use clap::Parser;
 use serde_json::Value;
 use std::cell::RefCell;
@@ -23,47 +22,18 @@ use std::path::Path;
 /// The file that marks a folder as that of a demo.
 const MARK: &str = ".blockmill-demo";
 
-/// What a demo creates in its folder, and the next one replaces.
-const CREATED: [&str; 23] = [
-    "ancient",
-    "block-store",
-    "blocks.json",
-    "blocks.rlp",
-    "headers.rlp",
-    "headers.json",
-    "store",
-    "damaged.rlp",
-    "bitcoin",
-    "bitcoin-store",
-    "bitcoin.json",
-    "bitcoin-damaged",
-    "executable",
-    "executed",
-    "executed.json",
-    "neo",
-    "neo-store",
-    "neo.json",
-    "neo-damaged",
-    "report",
-    "bitcoin-report",
-    "executed-report",
-    "neo-report",
-];
+/// What a demo creates in its folder for each of its chains, and the next one replaces.
+const CREATED: [&str; 5] = ["", "-store", ".json", "-report", "-damaged"];
 
-/// Run records, and the folders of the pages that show them.
-const REPORTS: [(&str, &str); 4] = [
-    ("headers.json", "report"),
-    ("executed.json", "executed-report"),
-    ("bitcoin.json", "bitcoin-report"),
-    ("neo.json", "neo-report"),
-];
+/// The chains, by the names that their files begin with.
+const CHAINS: [&str; 4] = ["headers", "blocks", "bitcoin", "neo"];
 
 /// `blockmill demo`.
 pub fn run(args: &Demo, json: bool) -> Result<Answer> {
     let out = &args.out;
     outputs::mark(out, MARK)?;
-    for name in CREATED {
-        remove(&out.join(name))?;
+    for (chain, created) in CHAINS.iter().flat_map(|chain| CREATED.map(|name| (chain, name))) {
+        remove(&out.join(format!("{chain}{created}")))?;
     }
     let kept = format!("{} has what was created so far", out.display());
     let demo = Steps { out, kept, json, documents: RefCell::default() };
@@ -71,24 +41,7 @@ pub fn run(args: &Demo, json: bool) -> Result<Answer> {
     bitcoin::demo::run(&demo, out)?;
     neo::demo::run(&demo, out)?;
 
-    let mut pages = vec![];
-    for (record, page) in REPORTS {
-        // a chain that is not built left no record
-        if is_file(&out.join(record))? {
-            demo.good(&format!("report @{record} --out @{page}"))?;
-            pages.push(page);
-        }
-    }
-    if pages.is_empty() {
-        return absent("ethereum");
-    }
-    if cfg!(feature = "ethereum") {
-        demo.say(&format!("\n{} headers verified and stored.", grouped(args.headers)));
-    }
-    demo.say("Open these pages to see where the time went:");
-    for page in pages {
-        demo.say(&format!("  {}", out.join(page).join("index.html").display()));
-    }
+    demo.say("\nOpen the pages, index.html, to see where the time went.");
     if json { Answer::ok().with(demo.documents.into_inner()) } else { Ok(Answer::ok()) }
 }
 
@@ -124,19 +77,33 @@ impl Steps<'_> {
         Ok(())
     }
 
-    /// Runs a command, prints how it ended, and keeps its document for that of the demo. In the
+    /// Runs a command that must find a fault.
+    pub fn bad(&self, line: &str) -> Result<()> {
+        let found = self.run(line)?;
+        let is_found = matches!(found, Status::Invalid | Status::Corrupt);
+        ensure!(is_found, "expected a fault in the damaged copy, found its verdict to be: {found}");
+        Ok(())
+    }
+
+    /// Runs a command, prints its answer, and keeps its document for that of the demo. In the
     /// line, `@` starts a name in the demo's folder, which may have any bytes.
     pub fn run(&self, line: &str) -> Result<Status> {
         let words: Vec<OsString> = line.split_whitespace().map(|word| self.word(word)).collect();
         let shown = words.join(OsStr::new(" "));
         self.say(&format!("\n$ blockmill {}", shown.display()));
-        let answer = self.end_of(&words)?;
+        let answer = match print::detail() {
+            Detail::Verbose => self.end_of(&words)?,
+            _ => print::first_line(|| self.end_of(&words))?,
+        };
         stop::leaves(&self.kept);
         ensure!(!stop::was_asked(), "stopped before the end");
         let name = line.split_whitespace().next().unwrap_or_default();
         if self.json {
             self.documents.borrow_mut().push(answer.document(name));
         } else {
+            if let Some(Payload::Record(record)) = &answer.result {
+                record_time(record).iter().for_each(|time| print::row("time", time));
+            }
             answer.tell(name, false);
         }
         Ok(answer.status)
@@ -152,10 +119,14 @@ impl Steps<'_> {
     fn end_of(&self, words: &[OsString]) -> Result<Answer> {
         let program = OsStr::new("blockmill");
         let words = iter::once(program).chain(words.iter().map(OsString::as_os_str));
-        let cli = Cli::try_parse_from(words)?;
-        match &cli.command {
+        let command = Cli::try_parse_from(words)?.command;
+        let name = command.waits().unwrap_or_default();
+        progress::watch(stop::cancel().live(), name, self.json, || self.end_of_command(&command))
+    }
+
+    fn end_of_command(&self, command: &Command) -> Result<Answer> {
+        match command {
             Command::Generate(command) => generate::run(command, self.json),
-            Command::Convert(args) => convert::run(args, self.json, stop::cancel()),
             Command::Inspect(args) => inspect::run(args, self.json),
             Command::Import(args) => import::run_import(args, self.json, stop::cancel()),
             Command::Verify(args) => import::run_verify(args, self.json, stop::cancel()),
@@ -176,5 +147,17 @@ pub fn flip(path: &Path, offset: u64) -> Result<()> {
     file.read_exact(&mut byte)?;
     file.seek(SeekFrom::Start(offset))?;
     file.write_all(&[byte[0] ^ 1])?;
+    Ok(())
+}
+
+/// Copies a folder of files.
+pub fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to).with_context(|| format!("cannot create {}", to.display()))?;
+    for entry in fs::read_dir(from).with_context(|| format!("cannot list {}", from.display()))? {
+        let path: PathBuf = entry?.path();
+        let name = path.file_name().context("the name of a file")?;
+        let copied = fs::copy(&path, to.join(name));
+        copied.with_context(|| format!("cannot copy {}", path.display()))?;
+    }
     Ok(())
 }

@@ -299,6 +299,7 @@ impl<'a> Follower<'a> {
 
     /// Waits until the files are other ones than those in `seen`; false after a request to stop.
     fn wait(&self, seen: &[Seen], at: SystemTime, round: Duration) -> Result<bool> {
+        self.cancel.live().leave();
         let (ended, again) = (Instant::now(), self.doubt.is_some() || is_unsettled(seen, at));
         let mut next = ended + LIST_EVERY;
         loop {

@@ -5,7 +5,7 @@ use crate::args::{Generate, Outputs};
 use crate::{bitcoin, ethereum, neo, outputs, stop};
 use anyhow::{Context, Result};
 use blockmill_archive::output::{Claim, Shape};
-use indicatif::ProgressBar;
+use blockmill_pipeline::live::Live;
 use std::path::Path;
 
 /// `blockmill generate`.
@@ -17,18 +17,18 @@ pub fn run(command: &Generate, json: bool) -> Result<Answer> {
     }
 }
 
-/// Writes `out`, of at least this many bytes, with a bar that goes up to `goal`.
+/// Writes `out`, of at least this many bytes, and reports how much of `goal` is done.
 pub fn write<T>(
     out: &Path,
     (shape, bytes): (Shape, u64),
     outputs: Outputs,
-    (goal, quiet): (u64, bool),
-    work: impl FnOnce(&ProgressBar) -> Result<T>,
+    (unit, goal): (&'static str, u64),
+    work: impl FnOnce(&Live) -> Result<T>,
 ) -> Result<T> {
     let claim = claim(out, shape, outputs, bytes)?;
-    let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(goal) };
-    let written = work(&bar)?;
-    bar.finish_and_clear();
+    let cancel = stop::cancel();
+    cancel.live().count("generate", unit, goal);
+    let written = work(cancel.live())?;
     claim.done()?;
     Ok(written)
 }

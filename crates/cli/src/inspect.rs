@@ -2,7 +2,7 @@
 
 use crate::answer::Answer;
 use crate::args::Inspect;
-use crate::{bitcoin, checksums, data_folder, ethereum, neo, outputs};
+use crate::{bitcoin, checksums, data_folder, ethereum, neo, outputs, stop};
 use anyhow::{Context, Result, ensure};
 use blockmill_archive::output::Shape;
 use blockmill_archive::{Family, LeftOut};
@@ -11,7 +11,7 @@ use blockmill_pipeline::Cancel;
 /// `blockmill inspect`.
 pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     // the system ends the program at a signal
-    let never = Cancel::default();
+    let never = Cancel::shown_to(stop::cancel().live());
     let checked = checksums::compare(args.checksums.as_deref(), &args.paths, json, &never)?;
     if let Some(out) = &args.checksums_out {
         // it may be in the folder whose files it lists, and replaces none of these

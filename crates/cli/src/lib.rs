@@ -114,7 +114,16 @@ impl CommandLine for Cli {
     }
 }
 
+/// Runs the command, and shows how far it is, if there is something to wait for.
 fn run(cli: &mut Cli, cancel: Cancel) -> Result<Answer> {
+    let live = cancel.live().clone();
+    match cli.command.waits() {
+        Some(name) => progress::watch(&live, name, cli.general.json, || answer(cli, cancel)),
+        None => answer(cli, cancel),
+    }
+}
+
+fn answer(cli: &mut Cli, cancel: Cancel) -> Result<Answer> {
     let _mounted = remote::of_command(&cli.command)?;
     bitcoin::sources::resolve(&mut cli.command)?;
     let json = cli.general.json;

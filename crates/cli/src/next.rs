@@ -32,7 +32,7 @@ pub fn report_of(record: &Path) -> String {
 }
 
 /// A command line over these paths, or the first of them.
-fn command(words: &[&str], paths: &[PathBuf]) -> String {
+pub fn command(words: &[&str], paths: &[PathBuf]) -> String {
     let shown = paths.iter().take(SHOWN).map(|path| path.display().to_string());
     let words = ["blockmill"].into_iter().chain(words.iter().copied()).map(str::to_owned);
     let rest = if paths.len() > SHOWN { " ..." } else { "" };

@@ -7,7 +7,7 @@
 //! and turns success into [`Status::Environment`].
 
 use crate::args::General;
-use crate::log;
+use crate::{log, progress};
 use anstream::ColorChoice;
 use blockmill_report::Colour;
 use blockmill_verdict::Status;
@@ -48,6 +48,11 @@ pub enum Detail {
     Verbose,
 }
 
+/// A name and its value, below the first line of an answer.
+pub fn row(name: &str, value: &str) {
+    println!("  {name:<13}{value}");
+}
+
 /// What the command line asks for. A program that uses the library has a short answer.
 static DETAIL: OnceLock<Detail> = OnceLock::new();
 
@@ -75,12 +80,47 @@ pub fn set_up(general: &General) {
 /// Whether lines are broken to fit the terminal: documents are not.
 static WRAPS: AtomicBool = AtomicBool::new(true);
 
+/// How much of what a command prints is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shown {
+    All,
+    /// The rest of the first line.
+    FirstLine,
+    Nothing,
+}
+
+static SHOWN: Mutex<Shown> = Mutex::new(Shown::All);
+
+/// Runs a command of which only the first line is shown: its answer.
+pub fn first_line<T>(command: impl FnOnce() -> T) -> T {
+    let set = |shown| *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = shown;
+    set(Shown::FirstLine);
+    let ended = command();
+    set(Shown::All);
+    ended
+}
+
+/// What is shown of a text.
+fn shown(text: String) -> String {
+    let mut shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    match (*shown, text.find('\n')) {
+        (Shown::All, _) | (Shown::FirstLine, None) => text,
+        (Shown::FirstLine, Some(end)) => {
+            *shown = Shown::Nothing;
+            text[..=end].to_owned()
+        }
+        (Shown::Nothing, _) => String::new(),
+    }
+}
+
 /// Prints to standard output.
 pub fn out(text: Arguments<'_>) {
     log_too(text);
     if detail() == Detail::Quiet {
         return;
     }
+    let text = shown(text.to_string());
+    let text = format_args!("{text}");
     match blockmill_report::width().filter(|_| WRAPS.load(Ordering::Relaxed)) {
         Some(width) => write_out(format_args!("{}", fitted(&text.to_string(), width))),
         None => write_out(text),
@@ -94,6 +134,10 @@ pub fn raw(text: Arguments<'_>) {
 }
 
 fn write_out(text: Arguments<'_>) {
+    progress::hidden(|| write_visible(text));
+}
+
+fn write_visible(text: Arguments<'_>) {
     let mut trouble = TROUBLE.lock().unwrap_or_else(PoisonError::into_inner);
     if trouble.is_none() {
         *trouble = io::stdout().lock().write_fmt(text).err();
@@ -103,11 +147,10 @@ fn write_out(text: Arguments<'_>) {
 /// Prints to standard error. An error is ignored, as it cannot be reported.
 pub fn err(text: Arguments<'_>) {
     log_too(text);
-    let mut stderr = io::stderr().lock();
-    let _ = match blockmill_report::error_width() {
-        Some(width) => stderr.write_all(fitted(&text.to_string(), width).as_bytes()),
-        None => stderr.write_fmt(text),
-    };
+    let _ = progress::hidden(|| match blockmill_report::error_width() {
+        Some(width) => io::stderr().lock().write_all(fitted(&text.to_string(), width).as_bytes()),
+        None => io::stderr().lock().write_fmt(text),
+    });
 }
 
 /// The lines of `text`, of which those that are too long continue below the place where their

@@ -1,195 +1,155 @@
-//! How far a run has come: a bar on a terminal, plain lines otherwise.
+//! How far a command is: a bar on a terminal, otherwise a line every ten seconds.
+//!
+//! Engines report to [`Live`] what they are busy with; one thread looks there and shows it, from
+//! the first second of a command to its last.
 
 use crate::log;
 use crate::print::{self, Detail};
 use crate::stop;
-use blockmill_pipeline::live::Live;
+use blockmill_pipeline::live::{Live, Phase};
+use blockmill_report::{bytes, rate};
 use blockmill_verdict::{Progress, grouped};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::IsTerminal;
+use std::io::{IsTerminal, stderr};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
-/// Time between two plain lines.
+/// Time between two lines.
 const LINE_EVERY: Duration = Duration::from_secs(10);
+/// Time between two looks at the run, for a bar.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// A command that is over by then shows nothing.
+const UNSEEN: Duration = Duration::from_millis(300);
 
-/// Shows progress on standard error.
-pub struct Display {
-    bar: Option<ProgressBar>,
-    total_bytes: u64,
-    /// What was done of them.
-    bytes: u64,
-    started: Instant,
-    /// What was done when the time began: all figures are of what came after.
-    done: (u64, u64),
-    next_line: Duration,
-    quiet: bool,
-    /// The text of the bar after the index is built; `None` if there is no index to build.
-    after_index: Option<&'static str>,
+/// The bar on the terminal. What else is printed is printed above it.
+static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Shows how far `work` is, which reports it to `live`, and removes the bar at its end. Until it
+/// reports something, it is called `name`.
+pub fn watch<T>(live: &Live, name: &'static str, quiet: bool, work: impl FnOnce() -> T) -> T {
+    live.start(name);
+    if quiet || print::detail() == Detail::Quiet {
+        return work();
+    }
+    let ended = Ended::default();
+    thread::scope(|scope| {
+        // without a thread nothing is shown, and the work is done all the same
+        let _ = Builder::new().spawn_scoped(scope, || show(live, &ended));
+        let _end = End(&ended);
+        work()
+    })
 }
 
-/// What a bar looks like while blocks go by.
-const BLOCKS: &str = "{prefix} {bar:32} {percent:>3}%  {wide_msg}";
-/// The template for terminals that are too narrow for it.
-const NARROW: &str = "{percent:>3}%  {wide_msg}";
-/// Columns that [`BLOCKS`] needs, with a message of usual length.
-const WIDE: u16 = 100;
-/// And while block files are indexed.
-#[cfg(feature = "bitcoin")]
-const INDEX: &str = "{spinner} indexing {elapsed} {wide_msg}";
-/// Bytes of block files whose index takes long enough for a message without a terminal.
-#[cfg(feature = "bitcoin")]
-const BIG: u64 = 1 << 30;
-/// No rate is shown before.
-const LEAST_TIME: Duration = Duration::from_millis(100);
+/// Reports to `live` how far `work` is, which goes through the blocks of so many bytes.
+pub fn blocks<T>(
+    live: &Live,
+    (name, total): (&'static str, u64),
+    work: impl FnOnce(&mut (dyn FnMut(&Progress) + Send)) -> T,
+) -> T {
+    live.enter(name, total);
+    let ended = work(&mut |progress| live.progress(progress));
+    // for the message about a full disk
+    stop::still_to_come(live.phase().map_or(total, |phase| phase.left()));
+    ended
+}
 
-impl Display {
-    /// For an archive of `total_bytes`, verified at `level`.
-    #[cfg(any(feature = "ethereum", feature = "neo"))]
-    pub fn new(total_bytes: u64, level: &str, quiet: bool) -> Self {
-        Self::with(total_bytes, blocks_template(), format!("verifying {level}"), quiet)
+/// The name of the phase in which blocks are verified at a level.
+pub fn verifying(level: &str) -> &'static str {
+    match level {
+        "headers" => "verify headers",
+        "bodies" => "verify bodies",
+        _ => "verify execution",
     }
+}
 
-    /// Shows the progress that `work` reports, here and to whoever looks at `live`, and removes the
-    /// bar. The bytes that are left then are noted for a message about a full disk.
-    pub fn watch<T>(
-        mut self,
-        live: &Live,
-        work: impl FnOnce(&mut (dyn FnMut(&Progress) + Send)) -> T,
-    ) -> T {
-        let total = self.total_bytes;
-        let ended = work(&mut |progress: &Progress| {
-            live.progress(progress);
-            self.update(progress);
-        });
-        self.finish();
-        stop::still_to_come(total.saturating_sub(self.bytes));
-        ended
+/// Prints something while the bar is hidden.
+pub fn hidden<T>(print: impl FnOnce() -> T) -> T {
+    let bar = BAR.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match bar {
+        Some(bar) => bar.suspend(print),
+        None => print(),
     }
+}
 
-    /// A display for block files, whose headers are indexed first.
-    #[cfg(feature = "bitcoin")]
-    pub fn indexing(files: usize, total_bytes: u64, level: &str, quiet: bool) -> Self {
-        let mut display = Self::with(total_bytes, INDEX, String::new(), quiet);
-        let files = blockmill_report::counted(files as u64, "block file");
-        let what = format!("{files}, {}", blockmill_report::bytes(total_bytes));
-        if let Some(bar) = &display.bar {
-            bar.set_message(what);
-            bar.enable_steady_tick(Duration::from_millis(100));
-        } else if !quiet && total_bytes >= BIG {
-            eprintln!("indexing {what}");
+/// Whether the work has ended.
+#[derive(Default)]
+struct Ended {
+    ended: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Ended {
+    /// Waits, at most so long; has the work ended?
+    fn wait(&self, time: Duration) -> bool {
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.changed.wait_timeout_while(ended, time, |ended| !*ended);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+/// Ends the display when the work is left, in any way.
+struct End<'a>(&'a Ended);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        *self.0.ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.0.changed.notify_all();
+    }
+}
+
+fn show(live: &Live, ended: &Ended) {
+    if !stderr().is_terminal() {
+        while !ended.wait(LINE_EVERY) {
+            live.phase().iter().for_each(|phase| eprintln!("{}", line(phase, Instant::now())));
         }
-        let verb = if level == "execution" { "connecting" } else { "checking bodies" };
-        display.after_index = Some(verb);
-        display
+        return;
     }
-
-    /// For a store of `total_bytes` that is read.
-    pub fn reading(total_bytes: u64, quiet: bool) -> Self {
-        Self::with(total_bytes, blocks_template(), "checking".into(), quiet)
+    if ended.wait(UNSEEN) {
+        return;
     }
-
-    /// Sets the number of bytes that were read so far.
-    pub fn update_bytes(&mut self, bytes: u64) {
-        let elapsed = self.started.elapsed();
-        let of = blockmill_report::bytes(self.total_bytes);
-        let message = format!("{} of {of}", blockmill_report::bytes(bytes.min(self.total_bytes)));
-        if let Some(bar) = &self.bar {
-            bar.set_position(bytes.min(self.total_bytes));
-            bar.set_message(message);
-        } else if !self.quiet && elapsed >= self.next_line {
-            self.next_line = elapsed + LINE_EVERY;
-            eprintln!("checking: {message}");
-        }
-    }
-
-    fn with(total_bytes: u64, template: &str, prefix: String, quiet: bool) -> Self {
-        let quiet = quiet || print::detail() == Detail::Quiet;
-        let terminal = std::io::stderr().is_terminal() && !quiet;
-        let bar = terminal.then(|| {
-            let draw = ProgressDrawTarget::stderr_with_hz(10);
-            let bar = ProgressBar::with_draw_target(Some(total_bytes), draw);
-            bar.with_style(style(template)).with_prefix(prefix)
-        });
-        let (started, next_line, after_index) = (Instant::now(), LINE_EVERY, None);
-        let bytes = 0;
-        Self { bar, total_bytes, bytes, started, done: (0, 0), next_line, quiet, after_index }
-    }
-
-    /// The index is built: from now on time is counted for blocks.
-    fn begin_blocks(&mut self, progress: &Progress) {
-        let Some(verb) = self.after_index.take() else { return };
-        if let Some(bar) = &self.bar {
-            bar.disable_steady_tick();
-            bar.set_message("");
-            bar.set_prefix(verb);
-            bar.set_style(style(blocks_template()));
-            bar.set_position(progress.bytes.min(self.total_bytes));
-            bar.reset_eta();
-        }
-        (self.started, self.done) = (Instant::now(), (progress.blocks, progress.bytes));
-    }
-
-    /// Adds a chunk.
-    pub fn update(&mut self, progress: &Progress) {
-        self.bytes = progress.bytes;
-        if let Some(total) = progress.total_bytes {
-            self.total_bytes = total;
-            if let Some(bar) = &self.bar {
-                bar.set_length(total);
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
+    *BAR.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+    let mut logged = Instant::now();
+    loop {
+        match live.phase() {
+            Some(phase) => {
+                draw(&bar, &phase);
+                if log::is_open() && logged.elapsed() >= LINE_EVERY {
+                    logged = Instant::now();
+                    log::add(&format!("{}\n", line(&phase, logged)));
+                }
+            }
+            None => {
+                bar.set_style(style("{spinner} waiting"));
+                bar.tick();
             }
         }
-        self.begin_blocks(progress);
-        let elapsed = self.started.elapsed();
-        if let Some(bar) = &self.bar {
-            bar.set_position(progress.bytes.min(self.total_bytes));
-            bar.set_message(self.message(progress, elapsed));
-        }
-        // a log gets the lines that a terminal does not need
-        let to_log = self.bar.is_some() && log::is_open();
-        if self.quiet || elapsed < self.next_line || (self.bar.is_some() && !to_log) {
-            return;
-        }
-        self.next_line = elapsed + LINE_EVERY;
-        let percent = 100 * progress.bytes / self.total_bytes.max(1);
-        let line = format!("{percent:>3}%  {}", self.message(progress, elapsed));
-        if to_log { log::add(&format!("{line}\n")) } else { eprintln!("{line}") }
-    }
-
-    /// The most important part comes first: a narrow terminal cuts off the rest.
-    fn message(&self, progress: &Progress, elapsed: Duration) -> String {
-        let block = format!("block {}", grouped(progress.number));
-        if elapsed < LEAST_TIME {
-            return block;
-        }
-        let blocks = progress.blocks.saturating_sub(self.done.0);
-        let rate = grouped((blocks as f64 / elapsed.as_secs_f64()) as u64);
-        let left = blockmill_report::duration(self.time_left(progress, elapsed));
-        let safe = match progress.committed {
-            Some(number) => format!(", {} committed", grouped(number)),
-            None => String::new(),
-        };
-        format!("{block}, {left} left{safe}, {rate} blocks/s")
-    }
-
-    /// Seconds until the end at the rate so far.
-    fn time_left(&self, progress: &Progress, elapsed: Duration) -> f64 {
-        let bytes = progress.bytes.saturating_sub(self.done.1);
-        let rate = bytes as f64 / elapsed.as_secs_f64().max(1e-9);
-        (self.total_bytes.saturating_sub(progress.bytes) as f64 / rate.max(1.0)).ceil()
-    }
-
-    /// Removes the bar.
-    pub fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+        if ended.wait(LOOK_EVERY) {
+            break;
         }
     }
+    *BAR.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    bar.finish_and_clear();
 }
 
-/// What fits the terminal.
-fn blocks_template() -> &'static str {
+fn draw(bar: &ProgressBar, phase: &Phase) {
     let (_, columns) = console::Term::stderr().size();
-    if columns < WIDE { NARROW } else { BLOCKS }
+    let template = match (phase.total, columns) {
+        (0, _) => "{spinner} {prefix}  {wide_msg}",
+        (_, 100..) => "{prefix} {bar:32} {percent:>3}%  {wide_msg}",
+        (_, 70..) => "{prefix} {bar:12} {percent:>3}%  {wide_msg}",
+        _ => "{prefix} {percent:>3}%  {wide_msg}",
+    };
+    bar.set_style(style(template));
+    bar.set_prefix(match phase.place {
+        Some((number, of @ 2..)) => format!("{number}/{of} {}", phase.name),
+        _ => phase.name.to_owned(),
+    });
+    bar.set_length(phase.total.max(1));
+    bar.set_position(phase.done.min(phase.total));
+    bar.set_message(message(phase, Instant::now()));
+    bar.tick();
 }
 
 fn style(template: &str) -> ProgressStyle {
@@ -197,23 +157,127 @@ fn style(template: &str) -> ProgressStyle {
     style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─")
 }
 
+/// A line for a log, or for what is no terminal.
+fn line(phase: &Phase, now: Instant) -> String {
+    let place = match phase.place {
+        Some((number, of @ 2..)) => format!("{number} of {of}, "),
+        _ => String::new(),
+    };
+    let percent = match phase.total {
+        0 => String::new(),
+        total => format!("{}%, ", percent(phase.done, total)),
+    };
+    format!("{place}{}: {percent}{}", phase.name, message(phase, now))
+}
+
+fn percent(done: u64, total: u64) -> u128 {
+    u128::from(done.min(total)) * 100 / u128::from(total.max(1))
+}
+
+/// The most important part comes first: a narrow terminal cuts off the rest.
+fn message(phase: &Phase, now: Instant) -> String {
+    let mut parts = vec![];
+    let amount = |amount| match phase.unit {
+        "" => bytes(amount),
+        unit => format!("{} {unit}", grouped(amount)),
+    };
+    match (&phase.blocks, phase.done, phase.total) {
+        (Some(blocks), ..) => parts.push(format!("block {}", grouped(blocks.number))),
+        (None, 0, 0) => {}
+        (None, done, 0) => parts.push(amount(done)),
+        (None, done, total) => parts.push(format!("{} of {}", amount(done), amount(total))),
+    }
+    match phase.seconds_left(now) {
+        Some(_) if phase.left() == 0 => parts.push("finishing".into()),
+        Some(seconds) => parts.push(format!("{} left", about(seconds))),
+        None if phase.total > 0 => {}
+        None => {
+            let seconds = now.saturating_duration_since(phase.began).as_secs_f64();
+            parts.push(format!("{} so far", about(seconds)));
+        }
+    }
+    if let Some(speed) = phase.blocks_per_second(now) {
+        parts.push(format!("{} blocks/s", rate(speed)));
+    } else if let Some(speed) = phase.per_second(now) {
+        parts.push(format!("{}/s", amount(speed as u64)));
+    }
+    if let Some(number) = phase.blocks.and_then(|blocks| blocks.committed) {
+        parts.push(format!("{} committed", grouped(number)));
+    }
+    parts.join(", ")
+}
+
+/// A time without a precision that no estimate has.
+fn about(seconds: f64) -> String {
+    // in steps of five from 30 seconds on
+    let seconds = seconds.min(1e9) as u64 + 1;
+    match seconds {
+        ..=30 => format!("{seconds} s"),
+        31..=90 => format!("{} s", seconds.next_multiple_of(5)),
+        91..=5400 => format!("{} min", seconds.div_ceil(60)),
+        5401..=172_800 => {
+            let minutes = seconds.div_ceil(600) * 10;
+            format!("{} h {} min", minutes / 60, minutes % 60)
+        }
+        _ => format!("{} days", seconds.div_ceil(86_400)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn after(seconds: u64) -> Instant {
+        Instant::now() + Duration::from_secs(seconds)
+    }
+
     #[test]
     fn what_is_committed_is_said_next_to_what_is_verified() {
-        let display = Display::new(1_000_000, "bodies", true);
-        let message = |committed| {
-            let (number, blocks, bytes, total_bytes) = (12_288, 12_289, 500_000, None);
+        let live = Live::default();
+        live.plan(&["index", "verify bodies"]);
+        live.enter("verify bodies", 1_000_000);
+        let report = |number, bytes, committed| {
+            let blocks = number + 1;
+            let total_bytes = None;
             let execution = None;
-            let progress = Progress { number, blocks, bytes, total_bytes, committed, execution };
-            display.message(&progress, Duration::from_secs(10))
+            live.progress(&Progress { number, blocks, bytes, total_bytes, committed, execution });
         };
-        assert_eq!(
-            message(Some(10_240)),
-            "block 12,288, 10.0 s left, 10,240 committed, 1,228 blocks/s"
-        );
-        assert!(!message(None).contains("committed"));
+        report(0, 0, None);
+        report(12_288, 500_000, Some(10_240));
+        let text = line(&live.phase().unwrap(), after(10));
+        assert!(text.starts_with("2 of 2, verify bodies: 50%, block 12,288, "), "{text}");
+        assert!(text.contains(" s left, 1,2"), "{text}");
+        assert!(text.ends_with(" blocks/s, 10,240 committed"), "{text}");
+        report(13_000, 1_000_000, None);
+        let text = line(&live.phase().unwrap(), after(10));
+        assert!(text.contains("finishing") && !text.contains("committed"), "{text}");
+    }
+
+    #[test]
+    fn work_of_unknown_size_says_how_long_it_takes() {
+        let live = Live::default();
+        live.enter("open", 0);
+        assert_eq!(line(&live.phase().unwrap(), after(4)), "open: 5 s so far");
+        live.count("unwind", "blocks", 0);
+        live.advance(1);
+        live.advance(1_999);
+        let text = line(&live.phase().unwrap(), after(100));
+        assert!(text.starts_with("unwind: 2,000 blocks, 2 min so far, "), "{text}");
+    }
+
+    #[test]
+    fn times_have_no_precision_that_nobody_knows() {
+        for (seconds, expected) in [
+            (0.2, "1 s"),
+            (29.5, "30 s"),
+            (41.0, "45 s"),
+            (89.9, "90 s"),
+            (600.5, "11 min"),
+            (7_300.0, "2 h 10 min"),
+            (900_000.0, "11 days"),
+            (f64::INFINITY, "11575 days"),
+        ] {
+            assert_eq!(about(seconds), expected);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::answer::Answer;
 use crate::args::Unwind;
+use crate::print::row;
 use crate::{data_folder, ethereum, neo, stop};
 use anyhow::{Result, bail};
 use blockmill_archive::Family;
@@ -35,12 +36,16 @@ pub fn run(args: &Unwind, json: bool, cancel: &Cancel) -> Result<Answer> {
     let Some(done) = done else { return Ok(Answer::with_status(Status::Interrupted)) };
     let state = match done.with_state {
         true => "blocks, state and log",
-        false => "blocks; there was no state",
+        false => "blocks, there was no state",
     };
     if !json {
-        println!("store          {}", data.display());
-        println!("before         up to block {}", grouped(done.from));
-        println!("now            up to block {} ({state})", grouped(done.to));
+        println!(
+            "Unwound to block {}, from block {}: {state}.",
+            grouped(done.to),
+            grouped(done.from)
+        );
+        row("store", &data.display().to_string());
+        row("next", "import the archive again, or another one");
     }
     let status = if done.to == args.to { Status::Verified } else { Status::Interrupted };
     Answer::with_status(status).with(json!({

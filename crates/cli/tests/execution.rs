@@ -89,7 +89,7 @@ fn blocks_are_taken_back_and_come_again() {
     assert_eq!((&done["from"], &done["to"]), (&3_000.into(), &2_000.into()));
     assert_eq!((&done["with_state"], tip_of(&store)), (&true.into(), Some(2_000)));
     let text = succeed(&mut unwind("1990"));
-    assert!(text.contains("up to block 1,990 (blocks, state and log)"), "{text}");
+    assert!(text.contains("Unwound to block 1,990, from block "), "{text}");
     let record = succeed_json(import(&store, "--unwind-depth 1200").arg(&chain));
     assert_eq!((&*level(&record).0, tip_of(&store)), ("execution", Some(3_000)));
     assert_eq!(record["result"]["status"], "verified");

@@ -338,7 +338,7 @@ fn demo_refuses_its_corrupt_block_and_names_location_and_rule() {
         }
     }
     assert!(ended.stdout.contains("one byte of a signature in block "), "{}", ended.stdout);
-    for chain in ["", "executed-", "bitcoin-", "neo-"] {
+    for chain in ["headers-", "blocks-", "bitcoin-", "neo-"] {
         let page = format!("{chain}report/index.html");
         assert!(fs::metadata(out.join(&page)).unwrap().len() > 1000, "{page}");
     }

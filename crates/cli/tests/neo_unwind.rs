@@ -89,7 +89,7 @@ fn a_generated_chain_is_unwound_and_imported_again() {
     assert_eq!(conflicts(&store), conflicts(&never));
     assert!((1..whole.1.len()).contains(&conflicts(&store).len()));
     let text = succeed(&mut unwind(&store, 7));
-    assert!(text.contains("up to block 7 (blocks, state and log)"), "{text}");
+    assert!(text.contains("Unwound to block 7, from block "), "{text}");
     let checked = succeed_json(blockmill("check").arg(&store));
     assert_eq!(checked["corruption"], serde_json::json!([]));
     succeed(&mut import(&store, &dump, ""));

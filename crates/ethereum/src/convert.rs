@@ -79,10 +79,13 @@ pub fn convert(
     if let Some(genesis) = state.genesis_chunk()? {
         writer.append(&genesis)?;
     }
+    let live = conversion.cancel.live();
+    live.enter("convert", archive.disk_bytes());
     while reader.read(&mut packed)? {
         if conversion.cancel.is_cancelled() {
             return Err(ConvertError::Stopped);
         }
+        live.advance(packed.disk_bytes());
         packed.unpack(&mut chunk)?;
         state.complete(&mut chunk)?;
         if chunk.blocks() > 0 {

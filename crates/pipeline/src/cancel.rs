@@ -18,6 +18,12 @@ impl Cancel {
         Self::default()
     }
 
+    /// Nobody can ask this one to stop; what it does is shown to those that look at `live`.
+    #[must_use]
+    pub fn shown_to(live: &Live) -> Self {
+        Self { live: live.clone(), ..Self::default() }
+    }
+
     /// Asks every stage to finish what it holds and stop.
     pub fn cancel(&self) {
         self.flag.store(true, Ordering::Relaxed);

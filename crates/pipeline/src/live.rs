@@ -1,5 +1,9 @@
 //! The live view of a run, for progress displays and the live page.
 
+mod phase;
+
+pub use phase::{Blocks, Phase};
+
 use crate::timeline::Timeline;
 use blockmill_verdict::Progress;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,6 +30,12 @@ pub struct State {
     pub known: Option<u64>,
     /// What a run that follows a growing archive waits for; `None` for any other run.
     pub following: Option<Following>,
+    /// What the command is busy with.
+    phase: Option<Phase>,
+    /// The phases that there will be.
+    plan: &'static [&'static str],
+    /// When the command began.
+    started: Option<Instant>,
 }
 
 /// How far a run that follows a growing archive has come.
@@ -56,7 +66,62 @@ impl Live {
 
     /// Reports progress.
     pub fn progress(&self, progress: &Progress) {
-        self.lock().progress = *progress;
+        let mut state = self.lock();
+        state.progress = *progress;
+        state.phase.iter_mut().for_each(|phase| phase.report(progress));
+    }
+
+    /// Begins a command, which does what `name` says until it says more.
+    pub fn start(&self, name: &'static str) {
+        self.plan(&[]);
+        self.enter(name, 0);
+        self.lock().started = Some(Instant::now());
+    }
+
+    /// The time since the command began.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.lock().started.map_or(Duration::ZERO, |started| started.elapsed())
+    }
+
+    /// Names the phases that there will be.
+    pub fn plan(&self, names: &'static [&'static str]) {
+        self.lock().plan = names;
+    }
+
+    /// Begins a phase that goes through so many bytes; 0 if that is not known.
+    pub fn enter(&self, name: &'static str, bytes: u64) {
+        self.count(name, "", bytes);
+    }
+
+    /// Begins a phase that goes through so many of something, such as `blocks`.
+    pub fn count(&self, name: &'static str, unit: &'static str, total: u64) {
+        let mut state = self.lock();
+        let place = state.plan.iter().position(|planned| *planned == name);
+        let place = place.map(|at| (at + 1, state.plan.len()));
+        state.phase = Some(Phase { place, ..Phase::new(name, unit, total) });
+    }
+
+    /// Ends the phase: until another begins, the command only waits.
+    pub fn leave(&self) {
+        self.lock().phase = None;
+    }
+
+    /// So much more of the phase is done.
+    pub fn advance(&self, by: u64) {
+        self.lock().phase.iter_mut().for_each(|phase| phase.advance(by));
+    }
+
+    /// So much of the phase is done, in all.
+    pub fn reach(&self, done: u64) {
+        let by = |phase: &mut Phase| phase.advance(done.saturating_sub(phase.done));
+        self.lock().phase.iter_mut().for_each(by);
+    }
+
+    /// What the command is busy with.
+    #[must_use]
+    pub fn phase(&self) -> Option<Phase> {
+        self.lock().phase
     }
 
     /// Reports the last block that is known to exist.
@@ -104,6 +169,20 @@ impl Live {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_planned_phase_has_its_place() {
+        let live = Live::default();
+        live.advance(3);
+        assert!(live.phase().is_none());
+        live.plan(&["index", "verify bodies"]);
+        live.enter("open", 0);
+        assert_eq!(live.phase().unwrap().place, None);
+        live.count("verify bodies", "blocks", 7);
+        live.advance(2);
+        let phase = live.phase().unwrap();
+        assert_eq!((phase.place, phase.done, phase.left()), (Some((2, 2)), 2, 5));
+    }
 
     #[test]
     fn all_clones_see_the_same_run() {

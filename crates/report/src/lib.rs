@@ -26,9 +26,9 @@ mod sample;
 
 use blockmill_pipeline::record::RunRecord;
 pub use chart::{Chart, charts};
-pub use format::{bytes, counted, date, date_time, duration};
+pub use format::{bytes, counted, date, date_time, duration, rate};
 pub use page::html;
-pub use summary::{View, summary};
+pub use summary::{View, record_time, summary};
 pub use terminal::{Colour, error_width, width, wrap};
 
 /// The stages of a run, or several runs side by side, for a terminal.

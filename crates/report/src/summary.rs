@@ -13,6 +13,7 @@ use crate::format::{self, printable};
 use crate::terminal::{BAD, CAUTION, Colour, FAINT, GOOD, STRONG, WARN, bar, wrap};
 
 pub(crate) use facts::facts;
+pub use short::time as record_time;
 
 /// Shortfalls that are shown.
 const SHOWN: usize = 10;

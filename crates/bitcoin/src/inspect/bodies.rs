@@ -78,7 +78,9 @@ pub(super) fn check(
     tree: &Tree,
     params: Option<&Params>,
     threads: usize,
+    live: &Live,
 ) -> CheckedBodies {
+    live.enter("verify bodies", tree.found().iter().map(|found| u64::from(found.size)).sum());
     let batches = batches(tree.found());
     let nodes: HashMap<&BlockHash, u32> =
         (0..tree.len()).filter(|_| params.is_some()).map(|node| (tree.hash(node), node)).collect();
@@ -87,6 +89,9 @@ pub(super) fn check(
         let mut checker = Checker::new(files, tree, params, &nodes);
         while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
             checker.check(batch.clone());
+            live.advance(
+                tree.found()[batch.clone()].iter().map(|found| u64::from(found.size)).sum(),
+            );
         }
         all.lock().unwrap_or_else(PoisonError::into_inner).add(checker.checked);
     };

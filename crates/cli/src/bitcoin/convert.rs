@@ -4,7 +4,7 @@ use super::import::{bring_up_to_date, cache, failure, parse_id};
 use super::{network, sources};
 use crate::answer::Answer;
 use crate::args::Convert;
-use crate::convert::{expect_room, print_notes, written};
+use crate::convert::{self, expect_room, written};
 use crate::host;
 use crate::stop;
 use anyhow::{Context, Result, ensure};
@@ -91,7 +91,7 @@ fn from_store(
     json: bool,
 ) -> Result<Answer> {
     let (out, total) = (args.out.display(), files.bytes());
-    let (run, outcome) = bring_up_to_date(files, options, data, json);
+    let (run, outcome) = bring_up_to_date(files, options, data);
     let answer = match outcome {
         // a bad block ends the chain, which is good up to there
         Err(error @ Error::Fault(_)) => failure(&error, data, options),
@@ -104,7 +104,7 @@ fn from_store(
     }
     stop::writes(&args.out, total);
     let room = |needed| room(args, needed);
-    let written = export::to_core(files, options, data, &args.out, !args.copy, |_| {}, room)?;
+    let written = export::to_core(files, options, data, &args.out, !args.copy, room)?;
     let Some(written) = written else { return Ok(Answer::with_status(Status::Interrupted)) };
     if json {
         return answer.with(serde_json::json!({
@@ -119,24 +119,31 @@ fn from_store(
         }));
     }
     let (blocks, coins) = (grouped(written.blocks.into()), grouped(written.coins));
-    println!("wrote {blocks} blocks, their undo data and {coins} coins to {out}");
-    print_shared(&written.shared);
-    println!("start Bitcoin Core with -datadir={out}: it continues there");
-    print_notes(&answer);
-    print_shortfalls(&answer);
+    let height = u64::from(written.blocks) - 1;
+    let shown = convert::Written {
+        what: format!("{blocks} blocks, their undo data and {coins} coins"),
+        facts: [("range", format!("0 to {}", grouped(height)))]
+            .into_iter()
+            .chain(shared(&written.shared).map(|text| ("shared", text)))
+            .collect(),
+        checked: "all, as by import at level execution",
+        unchecked: "",
+        next: Some(format!("start Bitcoin Core with -datadir={out}: it continues there")),
+    };
+    shown.show(args, &answer);
     Ok(answer)
 }
 
-/// Says which bytes were not copied.
-fn print_shared(shared: &SharedFiles) {
+/// Which bytes were not copied.
+fn shared(shared: &SharedFiles) -> Option<String> {
     let bytes = blockmill_report::bytes(shared.bytes);
     let how = match (shared.reflinks, shared.hard_links) {
-        (0, 0) => return,
+        (0, 0) => return None,
         (_, 0) => "share their bytes on disk with the source's",
         _ => "are the source's under other names (hard links)",
     };
     let files = counted((shared.reflinks + shared.hard_links).into(), "block file");
-    println!("{files} of {bytes} {how}; --copy makes copies");
+    Some(format!("{files} of {bytes} {how}; --copy makes copies"))
 }
 
 /// Writes the best chain as block files in its order.
@@ -152,14 +159,10 @@ pub fn block_files(
     stop::leaves(format!("nothing was written to {}", args.out.display()));
     stop::writes(&args.out, files.bytes());
     let room = |needed| room(args, needed);
-    let copied = export::to_block_files(files, options, &args.out, writer, |_| {}, room)?;
+    let copied = export::to_block_files(files, options, &args.out, writer, room)?;
     let Some(copied) = copied else { return Ok(Answer::with_status(Status::Interrupted)) };
     let answer = answer(options, &copied.run);
-    let answer = written(args, answer, (0, copied.last.into()), "headers, not bodies", json)?;
-    if !json {
-        print_shortfalls(&answer);
-    }
-    Ok(answer)
+    written(args, answer, (0, copied.last.into()), ("headers", "bodies"), json)
 }
 
 /// Writes the headers of the best chain.
@@ -173,11 +176,7 @@ pub fn headers(
     let copied = export::to_headers(files, options, &args.out, |needed| room(args, needed))?;
     let Some(copied) = copied else { return Ok(Answer::with_status(Status::Interrupted)) };
     let answer = answer(options, &copied.run);
-    let answer = written(args, answer, (0, copied.last.into()), "headers, not blocks", json)?;
-    if !json {
-        print_shortfalls(&answer);
-    }
-    Ok(answer)
+    written(args, answer, (0, copied.last.into()), ("headers", "bodies"), json)
 }
 
 /// Asks for room on disk where the output will be.
@@ -194,15 +193,4 @@ fn answer(options: &Options, run: &Run) -> Answer {
     };
     let (shortfalls, notes) = (run.shortfalls.clone(), record::places(run));
     Answer { error: run.corruption_of_files(), shortfalls, notes, ..Answer::with_status(status) }
-}
-
-/// Says that the chain that was written is not all.
-fn print_shortfalls(answer: &Answer) {
-    if answer.shortfalls.is_empty() {
-        return;
-    }
-    println!("incomplete: blocks are missing from the files; the chain before them is written");
-    for shortfall in &answer.shortfalls {
-        println!("missing: {shortfall}");
-    }
 }

@@ -55,7 +55,7 @@ pub fn describe(asked: &Asked<'_>, json: bool, cancel: Cancel) -> Result<Answer>
     let Job { files, mut options, .. } = Job::prepare(asked.verification, None, cancel)?;
     network::refuse_headers(&files)?;
     let writing = export::Job::new(asked, ALL, facts(&options), 1)?;
-    let inspection = inspect(&files, options.threads, false, options.now)?;
+    let inspection = inspect(&files, options.threads, false, options.now, options.cancel.live())?;
     if asked.verification.level.is_none() && !inspection.is_linked() {
         options.level = Level::Bodies;
     }

@@ -14,7 +14,7 @@ use std::thread::available_parallelism;
 /// An input has more bytes, with what it spends.
 const LEAST_SPEND: u64 = 41;
 
-/// Writes a regtest chain with a progress bar, and prints what is in it.
+/// Writes a regtest chain, and prints what is in it.
 pub fn run(args: &GenerateBitcoin, json: bool) -> Result<Answer> {
     let recipe = Recipe {
         inputs: args.inputs,
@@ -36,14 +36,17 @@ pub fn run(args: &GenerateBitcoin, json: bool) -> Result<Answer> {
         xor: args.xor,
         file_size: args.file_size,
     };
-    let goal = if args.inputs > 0 { args.inputs } else { args.blocks.into() };
+    let goal = match args.inputs {
+        0 => ("blocks", args.blocks.into()),
+        inputs => ("inputs", inputs),
+    };
     let bytes = (args.padding as u64).saturating_mul(args.blocks.into());
     let bytes = bytes.saturating_add(args.inputs.saturating_mul(LEAST_SPEND));
     let shape = Shape::Folder(blkdat::is_own_file);
     let threads = available_parallelism()?;
-    let written = write(&args.out, (shape, bytes), args.outputs, (goal, json), |bar| {
+    let written = write(&args.out, (shape, bytes), args.outputs, goal, |live| {
         generate(&recipe, &args.out, threads, |so_far| {
-            bar.set_position(if args.inputs > 0 { so_far.inputs } else { so_far.height.into() });
+            live.reach(if args.inputs > 0 { so_far.inputs } else { so_far.height.into() });
         })
     })?;
     let tip = Reversed(&written.tip).to_string();

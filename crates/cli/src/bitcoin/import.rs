@@ -7,7 +7,6 @@ use crate::data_folder;
 use crate::follow;
 use crate::host;
 use crate::import::{Ending, Run, kept};
-use crate::progress::Display;
 use crate::stop;
 use anyhow::{Context, Result, ensure};
 use blockmill_archive::Family;
@@ -134,12 +133,11 @@ impl Job {
         let paths: Vec<PathBuf> =
             self.files.files().iter().map(|file| file.path().to_path_buf()).collect();
         let _server = run.serve(chain, level, &paths, self.files.bytes())?;
-        let (files, quiet) = (&self.files, run.is_quiet());
-        let (mut ended, mut outcome) = bring_up_to_date(files, &self.options, data, quiet);
+        let (mut ended, mut outcome) = bring_up_to_date(&self.files, &self.options, data);
         if self.default_level && matches!(outcome, Err(Error::NoBeginning(_))) {
             // the deepest that such files can be verified to
             self.options.level = Level::Bodies;
-            (ended, outcome) = bring_up_to_date(files, &self.options, data, quiet);
+            (ended, outcome) = bring_up_to_date(&self.files, &self.options, data);
         }
         if let Err(error @ (Error::NoBeginning(_) | Error::OtherHeight { .. })) = outcome {
             // what was asked for cannot be: nothing was done that a record could tell
@@ -192,17 +190,22 @@ fn unspent(files: &BlockFiles, stores: &[PathBuf]) -> Result<PathBuf> {
     found.context(what)
 }
 
-/// Imports into the store in `data`, and shows how far it comes.
+/// Imports into the store in `data`, and reports how far it comes.
 pub fn bring_up_to_date(
     files: &BlockFiles,
     options: &Options,
     data: &Path,
-    quiet: bool,
 ) -> (Ended, Result<(), Error>) {
-    let (number, bytes) = (files.files().len(), files.bytes());
-    stop::writes(data, bytes);
-    let display = Display::indexing(number, bytes, options.level.name(), quiet);
-    display.watch(options.cancel.live(), |progress| engine(files, options, data, progress))
+    let live = options.cancel.live();
+    stop::writes(data, files.bytes());
+    live.plan(match options.level {
+        Level::Headers => &["index"],
+        Level::Bodies => &["index", "verify bodies"],
+        Level::Execution => &["index", "verify execution"],
+    });
+    let ended = engine(files, options, data, |progress| live.progress(progress));
+    stop::still_to_come(live.phase().map_or(0, |phase| phase.left()));
+    ended
 }
 
 /// The bytes of so many MiB for coins, if the machine has as many.

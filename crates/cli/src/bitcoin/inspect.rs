@@ -31,7 +31,8 @@ pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     let files = blkdat::open(&args.paths, None)?;
     // headers have no bodies
     let deep = args.deep && files.headers_only().is_none();
-    let inspection = inspect(&files, host::cores(), deep, Some(host::unix_seconds()))?;
+    let inspection =
+        inspect(&files, host::cores(), deep, Some(host::unix_seconds()), stop::cancel().live())?;
     let view = View { files: &files, inspection: &inspection };
     let datadir = datadir_of(&files)?;
     let checked = datadir.as_ref().filter(|_| args.deep);

@@ -84,7 +84,6 @@ fn check_blocks<'a>(
         true => check_state(data, &store, &mut checked, watch.cancel())?,
         false => None,
     };
-    watch.finish();
     let plan = Plan::of(&store, &corruption, &blocks.findings, state.is_some());
     tell(&mut checked, &corruption, &blocks.findings, state.as_ref(), plan.as_ref());
     if !repair || checked.corruption.is_empty() || checked.stopped {

@@ -64,7 +64,7 @@ pub fn run(
     answer.notes.extend(done.note);
     answer.notes.extend(left_out(done.lists_left_out, format));
     answer.notes.extend(without_receipts(done.without_receipts, &archive));
-    written(args, answer, done.range, "encodings, not the chain", json)
+    written(args, answer, done.range, ("encodings", "the rules of the chain"), json)
 }
 
 /// How the blocks of a store are executed again, for their receipts.

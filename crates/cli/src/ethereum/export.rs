@@ -6,6 +6,7 @@ use crate::answer::Answer;
 use crate::export::plan::{self, Contents, SAMPLE, Sample};
 use crate::export::{self, Asked};
 use crate::import::Run;
+use crate::progress;
 use crate::shard::sealed;
 use anyhow::Result;
 use blockmill_archive::{Archive, Chunk, ChunkLimit, Packed, Want};
@@ -17,7 +18,7 @@ use blockmill_ethereum::shard::verify_shard;
 use blockmill_export::Facts;
 use blockmill_export::ethereum::{consumer, count, is_partition_a_file, tables};
 use blockmill_pipeline::Cancel;
-use blockmill_verdict::{Hex, Progress, Status};
+use blockmill_verdict::{Hex, Status};
 use serde_json::json;
 
 /// Places of an archive that a sample is from.
@@ -109,9 +110,10 @@ pub fn of_shard(asked: &Asked<'_>, after: Option<&ShardSummary>, cancel: Cancel)
     let facts = facts(&options, asked);
     let writing = export::Job::new(asked, (&tables::ALL, &given), facts, options.threads)?;
     options.consumer = Some(consumer(writing.export.clone(), &writing.tables, archive.format()));
-    let live = options.cancel.live();
-    let progress = |progress: &Progress| live.progress(progress);
-    let summary = verify_shard(&archive, &options, after, progress)?;
+    let phase = (progress::verifying(options.level.name()), archive.disk_bytes());
+    let summary = progress::blocks(options.cancel.live(), phase, |progress| {
+        verify_shard(&archive, &options, after, progress)
+    })?;
     let is_whole = summary.status == Status::Verified;
     let files = if is_whole { writing.export.finish()? } else { vec![] };
     shard::answer_of(&summary).with(json!({ "summary": sealed(&summary)?, "files": files }))

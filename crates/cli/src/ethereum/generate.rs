@@ -27,12 +27,12 @@ pub fn run(args: &GenerateEthereum, json: bool) -> Result<Answer> {
     }
     let (document, text) = match args.transfers {
         None => {
-            headers(args, json)?;
+            headers(args)?;
             let last = grouped(args.headers);
             (document(args.headers), format!("wrote blocks 0 to {last} to {out}"))
         }
         Some(number) => {
-            let last = transfers(args, number, json)?;
+            let last = transfers(args, number)?;
             let mut document = document(last);
             document["transfers"] = Value::from(number);
             let [last, number] = [last, number].map(grouped);
@@ -55,8 +55,8 @@ fn work_of(args: &GenerateEthereum, work: &str, json: bool) -> Result<Answer> {
     let shape = Shape::Folder(is_of_transfers);
     let most = recipe.blocks.saturating_mul(recipe.block_transactions);
     let bytes = most.saturating_mul(LEAST_TRANSFER);
-    let made = write(&args.out, (shape, bytes), args.outputs, (recipe.blocks, json), |bar| {
-        executable::generate(&recipe, &args.out, |blocks| bar.set_position(blocks))
+    let made = write(&args.out, (shape, bytes), args.outputs, ("blocks", recipe.blocks), |live| {
+        executable::generate(&recipe, &args.out, |blocks| live.reach(blocks))
     })?;
     let Generated { last, transactions, gas, .. } = made;
     let (hash, root) = (Hex(&made.hash).to_string(), Hex(&made.state_root).to_string());
@@ -99,21 +99,21 @@ fn recipe(args: &GenerateEthereum, work: &str) -> Result<Recipe> {
     })
 }
 
-/// Writes a chain of headers, with a progress bar.
-pub fn headers(args: &GenerateEthereum, quiet: bool) -> Result<()> {
+/// Writes a chain of headers.
+pub fn headers(args: &GenerateEthereum) -> Result<()> {
     let Output::Blocks(format, gzip) = args.format.output else {
         anyhow::bail!("--format: {} is a format of another family", args.format.name)
     };
     let recipe = header_chains::Recipe { last: args.headers, seed: args.seed, format, gzip };
     let (shape, least) = (args.format.shape_alone(), args.format.least_block);
     let bytes = args.headers.saturating_mul(least);
-    write(&args.out, (shape, bytes), args.outputs, (args.headers + 1, quiet), |bar| {
-        generate(&recipe, &args.out, |blocks| bar.set_position(blocks))
+    write(&args.out, (shape, bytes), args.outputs, ("headers", args.headers + 1), |live| {
+        generate(&recipe, &args.out, |blocks| live.reach(blocks))
     })
 }
 
-/// Writes a chain of transfers, with a progress bar; returns the number of its last block.
-fn transfers(args: &GenerateEthereum, transfers: u64, quiet: bool) -> Result<u64> {
+/// Writes a chain of transfers; returns the number of its last block.
+fn transfers(args: &GenerateEthereum, transfers: u64) -> Result<u64> {
     let recipe = transfer_chains::Recipe {
         transfers,
         block_transfers: args.block_transfers.unwrap_or(u64::MAX),
@@ -121,8 +121,8 @@ fn transfers(args: &GenerateEthereum, transfers: u64, quiet: bool) -> Result<u64
     };
     let shape = Shape::Folder(is_of_transfers);
     let bytes = transfers.saturating_mul(LEAST_TRANSFER);
-    write(&args.out, (shape, bytes), args.outputs, (transfers, quiet), |bar| {
-        transfer_chains::generate(&recipe, &args.out, |done| bar.set_position(done))
+    write(&args.out, (shape, bytes), args.outputs, ("transfers", transfers), |live| {
+        transfer_chains::generate(&recipe, &args.out, |done| live.reach(done))
     })
 }
 

@@ -23,9 +23,8 @@ pub fn run(args: &Heal, json: bool, cancel: &Cancel) -> Result<Answer> {
     let mut store = ExecutedStore::open_to_heal(data)
         .with_context(|| format!("cannot open the store {}", data.display()))?;
     let bytes = store.blocks().bytes_to_check(Some(&blockmill_state_store::PAGE_FORMAT));
-    let watch = Watch::new(bytes, json, cancel);
+    let watch = Watch::new("heal", bytes, cancel);
     let healing = store.heal(cancel, |_| _ = watch.read(bytes / HEAL_PIECES));
-    watch.finish();
     let Healing { healed, damaged: corrupt, lost: places, is_whole } = healing?;
     let Healed { values, nodes, removed, lost } = healed;
     let is_replaced = is_whole && lost == 0;

@@ -8,7 +8,7 @@ use crate::data_folder;
 use crate::follow;
 use crate::host;
 use crate::import::{Ending, Run};
-use crate::progress::Display;
+use crate::progress;
 use anyhow::{Context, Result, ensure};
 use blockmill_archive::{Archive, BeaconRoots, ChunkLimit, Family, Format};
 use blockmill_ethereum::commit::executed_store::{ExecutedStore, KeptState, Limits};
@@ -214,13 +214,13 @@ impl Job {
     /// Calls the engine, and shows how far it is.
     pub fn engine(&self, sink: &mut dyn BlockSink, run: &Run) -> Result<(Done, Result<(), Error>)> {
         let Self { archive, options, .. } = self;
-        let display = Display::new(archive.disk_bytes(), options.level.name(), run.is_quiet());
         let (chain, level) = (&options.spec.name, options.level.name());
         let _server = run.serve(chain, level, archive.files(), archive.disk_bytes())?;
         let last = archive.range().and_then(|(_, last)| last);
         last.into_iter().for_each(|last| options.cancel.live().knows(last));
-        Ok(display
-            .watch(options.cancel.live(), |progress| engine(archive, options, sink, progress)))
+        let phase = (progress::verifying(level), bytes(archive, options.until));
+        let live = options.cancel.live();
+        Ok(progress::blocks(live, phase, |progress| engine(archive, options, sink, progress)))
     }
 
     /// The answer of a run of the engine.
@@ -245,6 +245,14 @@ impl Job {
         };
         run.end(record, &ending)
     }
+}
+
+/// About how many bytes the blocks up to `until` have.
+pub(super) fn bytes(archive: &Archive, until: Option<u64>) -> u64 {
+    let all = archive.disk_bytes();
+    let (Some(until), Some((first, Some(last)))) = (until, archive.range()) else { return all };
+    let (asked, blocks) = (until.min(last).saturating_sub(first) + 1, last - first + 1);
+    u64::try_from(u128::from(all) * u128::from(asked) / u128::from(blocks)).unwrap_or(all)
 }
 
 /// What the reader of an error may not know.

@@ -5,7 +5,7 @@ use super::network;
 use crate::answer::Answer;
 use crate::args::Verification;
 use crate::host;
-use crate::progress::Display;
+use crate::progress;
 use crate::shard::with_summary;
 use anyhow::{Context, Result, ensure};
 use blockmill_archive::ChunkLimit;
@@ -28,8 +28,8 @@ pub fn verify(
     cancel: Cancel,
 ) -> Result<Answer> {
     let Job { archive, options, .. } = job(asked, after, cancel)?;
-    let display = Display::new(archive.disk_bytes(), options.level.name(), json);
-    let summary = display.watch(options.cancel.live(), |progress| {
+    let phase = (progress::verifying(options.level.name()), archive.disk_bytes());
+    let summary = progress::blocks(options.cancel.live(), phase, |progress| {
         verify_shard(&archive, &options, after, progress)
     })?;
     with_summary(answer_of(&summary), &summary, json)

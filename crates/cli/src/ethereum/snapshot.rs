@@ -6,8 +6,9 @@ use super::state::StateReader;
 use crate::answer::Answer;
 use crate::args::{Check, Convert, Import};
 use crate::check::{Checked, CorruptPart, Watch};
-use crate::convert::expect_room;
+use crate::convert::{self, expect_room};
 use crate::library::Contents;
+use crate::next::command;
 use crate::{data_folder, host, stop};
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_archive::Family;
@@ -33,7 +34,7 @@ pub fn convert(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
     };
     ensure!(
         args.from.is_none(),
-        "--to snapshot: expected --until or nothing, found --from: a state is that behind one block"
+        "--to snapshot: expected --until or nothing, found --from: a state is after one block"
     );
     let out = args.out.display();
     stop::leaves(format!("nothing was written to {out}"));
@@ -79,9 +80,17 @@ pub fn convert(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
             "bytes": written.bytes,
         }));
     }
-    println!("wrote {} to {out}: {}", amounts(&counts), blockmill_report::bytes(written.bytes));
-    println!("state root {} behind block {}", Hex(&head.state_root), grouped(number));
-    println!("`blockmill check {out}` computes it from the file alone");
+    let shown = convert::Written {
+        what: amounts(&counts),
+        facts: vec![
+            ("state root", format!("{} after block {}", Hex(&head.state_root), grouped(number))),
+            ("size", blockmill_report::bytes(written.bytes)),
+        ],
+        checked: "the state root",
+        unchecked: "",
+        next: Some(command(&["check"], std::slice::from_ref(&args.out))),
+    };
+    shown.show(args, &Answer::ok());
     Ok(Answer::ok())
 }
 
@@ -112,12 +121,11 @@ pub fn import(args: &Import, path: &Path, json: bool, cancel: &Cancel) -> Result
     let (store, _) = ExecutedStore::open(data, &blockmill_store::Options::default(), limits)
         .with_context(|| format!("cannot open the store {}", data.display()))?;
     let size = fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let watch = Watch::new(size.len(), json, cancel);
+    let watch = Watch::new("import", size.len(), cancel);
     let kind = store.kind().name();
     let adopted = store.adopt(path, threads, cancel, |bytes| {
         watch.read(bytes);
     });
-    watch.finish();
     let found = match adopted {
         Ok(found) => found,
         Err(error) => return refused(error),
@@ -234,7 +242,6 @@ pub fn check<'a>(
     let found = verify(path, threads, watch.cancel(), |bytes| {
         watch.read(bytes);
     });
-    watch.finish();
     let found = match found {
         Ok(found) => found,
         Err(SnapshotError::Stopped) => {

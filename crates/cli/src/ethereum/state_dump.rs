@@ -60,14 +60,13 @@ pub fn import(args: &Import, dump: &Path, json: bool, cancel: Cancel) -> Result<
     let (store, _) = ExecutedStore::open(data, &Options::default(), limits)
         .with_context(|| format!("cannot open the store {}", data.display()))?;
     let kind = store.kind().name();
-    let watch = Watch::new(size.len(), json, &cancel);
+    let watch = Watch::new("import", size.len(), &cancel);
     let dump = StateDump::open(dump, data);
     let adopted = dump.and_then(|dump| {
         store.adopt_dump(dump, &cancel, |bytes| {
             watch.read(bytes);
         })
     });
-    watch.finish();
     match adopted {
         Ok((number, found)) => report(args, (first, number), kind, &found, json),
         Err(error) => refused(error),
@@ -172,7 +171,7 @@ fn report(
     println!("store          {data}, state={kind}");
     println!("state          after block {}: {}", grouped(number), amounts(counts));
     println!("state root     {}, as the block's header has it", Hex(root));
-    crate::convert::print_notes(&answer);
+    answer.notes.iter().for_each(|note| println!("note: {note}"));
     println!("`blockmill import` of the blocks after it continues from there");
     Ok(answer)
 }
@@ -218,8 +217,16 @@ pub fn convert(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
         }));
     }
     let (accounts, slots) = (counted(counts.accounts, "account"), counted(counts.slots, "slot"));
-    println!("wrote {accounts}, {slots} to {out}: {}", blockmill_report::bytes(written.bytes));
-    println!("state root {root} after block {}", grouped(number));
-    crate::convert::print_notes(&answer);
+    let shown = crate::convert::Written {
+        what: format!("{accounts} and {slots}"),
+        facts: vec![
+            ("state root", format!("{root} after block {}", grouped(number))),
+            ("size", blockmill_report::bytes(written.bytes)),
+        ],
+        checked: "the state root",
+        unchecked: "",
+        next: Some(format!("reth init-state {out} loads it into an empty node")),
+    };
+    shown.show(args, &answer);
     Ok(answer)
 }

@@ -44,6 +44,7 @@ pub fn run(args: &Arguments, json: bool, cancel: &Cancel) -> Result<Answer> {
     }
     let mut report = Report::new(json, args.filter.clone());
     let threads = args.threads.unwrap_or_else(host::cores);
+    cancel.live().count("test", "files", found.len() as u64);
     let mut found = found.into_iter().peekable();
     while found.peek().is_some() && !cancel.is_cancelled() {
         run_batch(&mut found, threads, filter, cancel, &mut report);
@@ -110,6 +111,7 @@ fn run_batch(
             (Ok(_), None) => Ok(vec![]),
         };
         report.add_file(path, outcome);
+        cancel.live().advance(1);
     }
 }
 

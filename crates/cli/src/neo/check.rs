@@ -35,7 +35,6 @@ pub fn check<'a>(
         true => check::check_state(data)?,
         false => None,
     };
-    watch.finish();
     let is_other_state = matches!(state, Some((_, Some(_))));
     let plan = Plan::of(data, &store, &corruption, (&blocks.findings, is_other_state))?;
     let advice = plan.as_ref().map_or_else(|| ANEW.into(), Plan::advice);

@@ -69,12 +69,8 @@ pub fn run(args: &Convert, gzip: bool, json: bool, cancel: Cancel) -> Result<Ans
     }
     let answer = Answer { shortfalls, notes, ..Answer::ok() };
     let answer = Answer { status: status(&answer.shortfalls, args.partial), ..answer };
-    let answer =
-        written(args, answer, (first.into(), last.into()), "heights, not the chain", json)?;
-    if !json {
-        answer.shortfalls.iter().for_each(|shortfall| println!("missing: {shortfall}"));
-    }
-    Ok(answer)
+    let checks = ("heights", "the rules of the chain");
+    written(args, answer, (first.into(), last.into()), checks, json)
 }
 
 impl Input {
@@ -126,6 +122,7 @@ impl Input {
     /// Writes the blocks of `head`.
     fn copy(&self, args: &Convert, head: Head, gzip: bool, cancel: &Cancel) -> Result<Copied> {
         let mut writer = DumpWriter::create(&args.out, head, gzip)?;
+        cancel.live().count("convert", "blocks", head.count.into());
         let copied = match self {
             Self::Dumps(dumps) => from_dumps(dumps, head, &mut writer, cancel)?,
             Self::Store(store) => from_store(store, head, &mut writer, cancel)?,
@@ -170,6 +167,7 @@ fn from_dumps(
                 writer.append(batch.block(at))?;
             }
             next = batch.first() + batch.len() as u32;
+            cancel.live().advance(batch.len() as u64);
         }
         if cancel.is_cancelled() {
             return Ok(Copied::Stopped);
@@ -190,6 +188,7 @@ fn from_store(
         })?;
         block.extend_from_slice(&body);
         writer.append(&block)?;
+        cancel.live().advance(1);
         if cancel.is_cancelled() {
             return Ok(Copied::Stopped);
         }

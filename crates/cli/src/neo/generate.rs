@@ -29,8 +29,8 @@ pub fn run(args: &GenerateNeo, json: bool) -> Result<Answer> {
     let full = u64::from(args.blocks / args.every.max(1));
     let bytes = blocks * LEAST_BLOCK + full * u64::from(args.txs) * LEAST_TRANSFER;
     let shape = (Shape::Folder(is_of_chain), bytes);
-    let made = write(&args.out, shape, args.outputs, (blocks, json), |bar| {
-        generate(&recipe, &args.out, |blocks| bar.set_position(blocks))
+    let made = write(&args.out, shape, args.outputs, ("blocks", blocks), |live| {
+        generate(&recipe, &args.out, |blocks| live.reach(blocks))
     })?;
     let out = args.out.display().to_string();
     if json {

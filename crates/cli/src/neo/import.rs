@@ -7,7 +7,7 @@ use crate::data_folder;
 use crate::follow;
 use crate::host;
 use crate::import::{Ending, Run};
-use crate::progress::Display;
+use crate::progress;
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_archive::acc::{self, Dumps};
 use blockmill_archive::{ChunkLimit, Family};
@@ -169,11 +169,12 @@ impl Job {
         let (name, level, bytes) =
             (options.protocol.name, options.level.name(), dumps.disk_bytes());
         let paths: Vec<PathBuf> = dumps.files().iter().map(|dump| dump.path.clone()).collect();
-        let display = Display::new(bytes, level, run.is_quiet());
         let _server = run.serve(name, level, &paths, bytes)?;
         let last = dumps.range().map(|(_, last)| last);
         last.into_iter().for_each(|last| options.cancel.live().knows(last.into()));
-        Ok(display.watch(options.cancel.live(), |progress| engine(dumps, options, sink, progress)))
+        let phase = (progress::verifying(level), bytes);
+        let live = options.cancel.live();
+        Ok(progress::blocks(live, phase, |progress| engine(dumps, options, sink, progress)))
     }
 
     /// Builds the answer of a run.

@@ -2,7 +2,7 @@
 
 use crate::answer::Answer;
 use crate::args::Convert;
-use crate::convert::expect_room;
+use crate::convert::{self, expect_room};
 use crate::data_folder::{self, name_of};
 use crate::stop;
 use anyhow::{Context, Result, bail, ensure};
@@ -35,15 +35,25 @@ pub fn run(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
     }
     let blocks = grouped(u64::from(written.height) + 1);
     let (pairs, transfers) = (grouped(written.pairs), grouped(written.transfers));
-    println!("wrote {blocks} blocks, {pairs} pairs of contract storage and {transfers} transfers");
-    println!("to {out}: {} in tables", blockmill_report::bytes(written.bytes));
-    println!("state root {} after block {}", written.root, grouped(written.height.into()));
-    println!("start neo-go with LevelDBOptions: DataDirectoryPath: {out}");
-    println!("and KeepOnlyLatestState: {}: it continues from there", !written.keeps_history);
-    if !written.keeps_history {
-        println!("note: only the state of the last block; import with --history for all blocks");
-    }
-    Ok(Answer::ok())
+    let (root, height) = (written.root, grouped(written.height.into()));
+    let keeps_last = !written.keeps_history;
+    let note = "only the state of the last block; import with --history for all blocks".to_owned();
+    let answer = Answer { notes: if keeps_last { vec![note] } else { vec![] }, ..Answer::ok() };
+    let shown = convert::Written {
+        what: format!("{blocks} blocks, {pairs} pairs of storage and {transfers} transfers"),
+        facts: vec![
+            ("state root", format!("{root} after block {height}")),
+            ("size", format!("{} in tables", blockmill_report::bytes(written.bytes))),
+        ],
+        checked: "the state root",
+        unchecked: "",
+        next: Some(format!(
+            "start neo-go with LevelDBOptions: DataDirectoryPath: {out} and KeepOnlyLatestState: \
+             {keeps_last}: it continues from there"
+        )),
+    };
+    shown.show(args, &answer);
+    Ok(answer)
 }
 
 /// The store. It cannot be converted in part, because its state is that of its last block.

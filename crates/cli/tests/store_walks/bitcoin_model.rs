@@ -46,7 +46,8 @@ impl Chain {
                 branch + 1
             );
             succeed(blockmill(&words).arg(folder));
-            let inspection = inspect::inspect(&files(&[folder]), 1, false, None).expect("blocks");
+            let inspection = inspect::inspect(&files(&[folder]), 1, false, None, &Live::default())
+                .expect("blocks");
             let tree = inspection.tree;
             for found in tree.found() {
                 let node = tree.find(&found.hash).expect("a block of the tree");

@@ -7,7 +7,9 @@ use crate::body::receipts;
 use crate::commit::{Derive, Sink, Verified};
 use crate::import::{Options, import};
 use blockmill_archive::{Archive, ArchiveWriter, Chunk, ReceiptEncoding, WriteOptions};
-use blockmill_verdict::{ConsumerError, DerivedRows, ReceiveRows, Status, VerifiedConsumer};
+use blockmill_verdict::{
+    ConsumerError, DerivedRows, Progress, ReceiveRows, Status, VerifiedConsumer,
+};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -53,7 +55,10 @@ pub fn convert_executed(
     });
     let consumer = Some(VerifiedConsumer { derive, tasks: vec![], write });
     let options = Options { consumer, from: None, until: conversion.until, ..options };
-    let (run, outcome) = import(archive, &options, &mut Sink::Discard, |_| {});
+    let live = options.cancel.live();
+    live.enter("verify execution", archive.disk_bytes());
+    let report = |progress: &Progress| live.progress(progress);
+    let (run, outcome) = import(archive, &options, &mut Sink::Discard, report);
     drop(options);
     outcome.map_err(|error| ConvertError::Execution(Box::new(error)))?;
     if run.stopped {

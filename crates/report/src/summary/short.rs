@@ -75,8 +75,9 @@ pub(super) fn unchecked(record: &RunRecord) -> Vec<String> {
     beyond.into_iter().chain(record.result.unchecked.iter().cloned()).collect()
 }
 
-/// How long the run took, and its speed.
-pub(super) fn time(record: &RunRecord) -> Option<String> {
+/// How long a run took, and its speed; `None` where no time was measured.
+#[must_use]
+pub fn time(record: &RunRecord) -> Option<String> {
     let wall_s = record.wall_s();
     if wall_s <= 0.0 {
         return None;

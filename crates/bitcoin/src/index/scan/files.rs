@@ -11,6 +11,7 @@ use blockmill_archive::blkdat::{
 };
 use blockmill_hashes::ManySha256;
 use blockmill_pipeline::Cancel;
+use blockmill_pipeline::live::Live;
 use blockmill_platform::input_file::InputFile;
 use std::io;
 use std::sync::Mutex;
@@ -88,11 +89,12 @@ struct FileScan {
 /// Scans all files. Each thread takes the next file when it has finished one.
 pub(super) fn scan(files: &BlockFiles, threads: usize, cancel: &Cancel) -> Result<Scan, Error> {
     let stop = || cancel.is_cancelled();
+    cancel.live().enter("index", files.bytes());
     let all = files.files();
     let results: Vec<_> = all.iter().map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);
     let work = || {
-        let mut scanner = FileScanner::new(&stop);
+        let mut scanner = FileScanner::new(&stop, cancel.live());
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(file) = all.get(index).filter(|_| !stop()) else { break };
@@ -127,26 +129,30 @@ pub(super) fn scan(files: &BlockFiles, threads: usize, cancel: &Cancel) -> Resul
 /// Scans one file after another.
 struct FileScanner<'s> {
     stop: Stop<'s>,
+    live: &'s Live,
     hasher: ManySha256,
     headers: Vec<[u8; 80]>,
     hashes: Vec<[u8; 32]>,
 }
 
 impl<'s> FileScanner<'s> {
-    fn new(stop: Stop<'s>) -> Self {
+    fn new(stop: Stop<'s>, live: &'s Live) -> Self {
         let (headers, hashes) = (Vec::with_capacity(BATCH), vec![[0; 32]; BATCH]);
-        Self { stop, hasher: ManySha256::detect(), headers, hashes }
+        Self { stop, live, hasher: ManySha256::detect(), headers, hashes }
     }
 
     fn scan(&mut self, index: u32, file: &BlockFile) -> Result<FileScan, Error> {
         let opened = open(file)?;
         let mut walk = Walk::new(file, Positioned::new(&opened)).stopping(self.stop);
-        let mut result = FileScan::default();
+        let (mut result, mut reported) = (FileScan::default(), 0);
         loop {
             let record = walk.next_record();
             let record = record.map_err(|error| io_error(file, "cannot read", error))?;
             if self.headers.len() == BATCH || record.is_none() {
                 self.hash(&mut result.found);
+                let reached = record.as_ref().map_or(file.length(), |record| record.offset);
+                self.live.advance(reached.saturating_sub(reported));
+                reported = reached;
             }
             let Some(Record { offset, size, header }) = record else { break };
             self.headers.push(header);

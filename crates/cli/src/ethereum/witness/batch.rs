@@ -48,6 +48,7 @@ pub fn run(args: &args::Witness, json: bool, cancel: &Cancel) -> Result<Answer> 
     let chains = Chains::new(args)?;
     let threads = args.threads.unwrap_or_else(host::cores).min(jobs.len());
     let mut summary = Summary::new(json, threads);
+    cancel.live().count("execute", "blocks", jobs.len() as u64);
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         let (sender, receiver) = sync_channel(threads);
@@ -71,6 +72,7 @@ pub fn run(args: &args::Witness, json: bool, cancel: &Cancel) -> Result<Answer> 
             early.insert(place, outcome);
             while let Some(outcome) = early.remove(&turn) {
                 summary.add(&outcome);
+                cancel.live().advance(1);
                 turn += 1;
             }
         }
