@@ -214,7 +214,8 @@ pub fn to_block_files(
         };
         let cancel = &options.cancel;
         let wanted = (0..).zip(&chain).skip(last as usize + 1);
-        cancel.live().count("copy blocks", "blocks", wanted.len() as u64);
+        let (all, done) = (chain.len() as u64, u64::from(last) + 1);
+        cancel.live().count("copy blocks", "blocks", all.saturating_sub(done));
         let trailing = each_block(files, tree, wanted, cancel, take)?;
         let Some(trailing) = trailing else { return Ok(None) };
         last = chain.len() as u32 - 1;

@@ -14,8 +14,6 @@ use blockmill_verdict::{FaultReport, Status};
 use serde::Serialize;
 use std::fs::metadata;
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 
 /// Corrupt places that are printed; all are in the document of `--json`.
 const PRINTED: usize = 20;

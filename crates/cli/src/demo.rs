@@ -17,7 +17,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::iter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The file that marks a folder as that of a demo.
 const MARK: &str = ".blockmill-demo";

@@ -99,7 +99,7 @@ impl Live {
         let mut state = self.lock();
         let place = state.plan.iter().position(|planned| *planned == name);
         let place = place.map(|at| (at + 1, state.plan.len()));
-        state.phase = Some(Phase { place, ..Phase::new(name, unit, total) });
+        state.phase = Some(Phase::new(name, place, unit, total));
     }
 
     /// Ends the phase: until another begins, the command only waits.

@@ -11,6 +11,7 @@ use crate::script;
 use crate::types::{Block, hash_blocks};
 use blockmill_archive::blkdat::BlockFiles;
 use blockmill_hashes::ManySha256;
+use blockmill_pipeline::live::Live;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;

@@ -8,8 +8,7 @@ use blockmill_archive::blkdat::{self, BodyReader};
 use blockmill_bitcoin::inspect::inspect;
 use blockmill_bitcoin::types::Block;
 use blockmill_verdict::Span;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Generates a chain in `out`, imports it, and has a corrupt copy refused.
 pub fn run(demo: &Steps<'_>, out: &Path) -> Result<()> {

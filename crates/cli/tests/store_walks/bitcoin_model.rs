@@ -7,6 +7,7 @@ use blockmill_bitcoin::coins::Statistics;
 use blockmill_bitcoin::import::Tip;
 use blockmill_bitcoin::inspect;
 use blockmill_bitcoin::params::Params;
+use blockmill_pipeline::live::Live;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;

@@ -40,9 +40,14 @@ pub struct Blocks {
 }
 
 impl Phase {
-    pub(super) fn new(name: &'static str, unit: &'static str, total: u64) -> Self {
+    pub(super) fn new(
+        name: &'static str,
+        place: Option<(usize, usize)>,
+        unit: &'static str,
+        total: u64,
+    ) -> Self {
         let began = Instant::now();
-        Self { name, place: None, unit, done: 0, total, began, blocks: None, first: None }
+        Self { name, place, unit, done: 0, total, began, blocks: None, first: None }
     }
 
     /// So much more is done.
@@ -104,7 +109,7 @@ mod tests {
 
     #[test]
     fn rates_are_of_what_came_after_the_first_report() {
-        let mut phase = Phase::new("verify bodies", "", 1_000);
+        let mut phase = Phase::new("verify bodies", None, "", 1_000);
         let progress = |bytes, blocks| Progress { bytes, blocks, ..Progress::default() };
         // an earlier run did 500 bytes
         phase.report(&progress(500, 10));
@@ -121,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_phase_of_unknown_size_has_no_time_left() {
-        let mut phase = Phase::new("index", "", 0);
+        let mut phase = Phase::new("index", None, "", 0);
         phase.advance(5);
         phase.advance(u64::MAX);
         let later = phase.began + Duration::from_secs(9);
