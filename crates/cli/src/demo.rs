@@ -41,7 +41,7 @@ pub fn run(args: &Demo, json: bool) -> Result<Answer> {
     bitcoin::demo::run(&demo, out)?;
     neo::demo::run(&demo, out)?;
 
-    demo.say("\nOpen the pages, index.html, to see where the time went.");
+    demo.say("\nOpen these pages to see where the time went.");
     if json { Answer::ok().with(demo.documents.into_inner()) } else { Ok(Answer::ok()) }
 }
 
@@ -77,6 +77,14 @@ impl Steps<'_> {
         Ok(())
     }
 
+    /// Makes a page of the record of a chain.
+    pub fn page(&self, chain: &str) -> Result<()> {
+        self.good(&format!("report @{chain}.json --out @{chain}-report"))?;
+        let page = self.out.join(format!("{chain}-report")).join("index.html");
+        self.say(&format!("wrote {}", page.display()));
+        Ok(())
+    }
+
     /// Runs a command that must find a fault.
     pub fn bad(&self, line: &str) -> Result<()> {
         let found = self.run(line)?;
@@ -90,9 +98,11 @@ impl Steps<'_> {
     pub fn run(&self, line: &str) -> Result<Status> {
         let words: Vec<OsString> = line.split_whitespace().map(|word| self.word(word)).collect();
         let shown = words.join(OsStr::new(" "));
-        self.say(&format!("\n$ blockmill {}", shown.display()));
-        let answer = match print::detail() {
-            Detail::Verbose => self.end_of(&words)?,
+        self.say(&format!("$ blockmill {}", shown.display()));
+        let answer = match (print::detail(), words.first()) {
+            (Detail::Verbose, _) => self.end_of(&words)?,
+            // tables first
+            (_, Some(verb)) if verb == "report" => print::silently(|| self.end_of(&words))?,
             _ => print::first_line(|| self.end_of(&words))?,
         };
         stop::leaves(&self.kept);

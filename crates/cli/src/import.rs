@@ -228,6 +228,10 @@ impl Run {
     /// Writes and prints the record of the run, which is over.
     pub fn end(mut self, mut record: RunRecord, ending: &Ending) -> Result<Answer> {
         record.command = crate::program::command_line();
+        if !self.stores() {
+            // the state that it needed goes with it
+            record.result.committed = None;
+        }
         if let Some(profiler) = self.profiler.take() {
             match profiler.stop() {
                 Ok(profile) => record.profile = Some(profile),
@@ -252,14 +256,18 @@ impl Run {
         if !self.json {
             let nothing_new = format!("Nothing new: the store already has what {}.", ending.source);
             let next = next::after(&record, self.asked.0, &self.asked.1, self.record_to.as_deref());
-            let stores = self.asked.0 == "import";
-            show(&record, stores, is_old.then_some(nothing_new.as_str()), next.as_deref());
+            show(&record, self.stores(), is_old.then_some(nothing_new.as_str()), next.as_deref());
         }
         if let Err(error) = saved {
             warn(&mut record, format!("the run record is not saved: {error:#}"));
         }
         let answer = answer(&record, ending.unit);
         Ok(Answer { result: Some(Payload::Record(Box::new(record))), ..answer })
+    }
+
+    /// Whether what it verifies is kept.
+    fn stores(&self) -> bool {
+        self.asked.0 == "import"
     }
 
     /// Writes the run record, where one is wanted.

@@ -93,8 +93,17 @@ static SHOWN: Mutex<Shown> = Mutex::new(Shown::All);
 
 /// Runs a command of which only the first line is shown: its answer.
 pub fn first_line<T>(command: impl FnOnce() -> T) -> T {
+    showing(Shown::FirstLine, command)
+}
+
+/// Runs a command that shows nothing.
+pub fn silently<T>(command: impl FnOnce() -> T) -> T {
+    showing(Shown::Nothing, command)
+}
+
+fn showing<T>(shown: Shown, command: impl FnOnce() -> T) -> T {
     let set = |shown| *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = shown;
-    set(Shown::FirstLine);
+    set(shown);
     let ended = command();
     set(Shown::All);
     ended

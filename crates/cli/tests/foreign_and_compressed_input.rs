@@ -236,7 +236,7 @@ fn nothing_that_is_known_is_said_of_an_empty_folder_and_of_unknown_files() {
             assert!(message.contains(found), "{words}: {message}");
         }
         let ended = run(blockmill("inspect").arg(path));
-        assert!(!ended.stdout.contains("no corruption"), "{ended:?}");
+        assert!(!ended.stdout.contains("No corruption"), "{ended:?}");
     }
     assert!(!scratch.path("out").exists(), "nothing is made for what is not read");
 }

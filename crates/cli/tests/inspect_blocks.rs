@@ -80,7 +80,7 @@ fn generated_chain_is_described_with_branches_duplicates_and_order() {
     assert!(text.contains(generated["tip"].as_str().unwrap()), "{text}");
     assert!(text.contains("4 repeat a block"), "{text}");
     assert!(
-        text.ends_with("no corruption, no gaps (headers only; --deep checks bodies)\n"),
+        text.starts_with("No corruption, no gaps (headers only; --deep checks bodies).\n"),
         "{text}"
     );
 
@@ -145,7 +145,7 @@ fn corruption_of_each_kind_is_found_at_its_location() {
     let last = changed.len() - 100;
     changed[last] ^= 1;
     with(&changed);
-    says(&bad, "", 0, &["no corruption"]);
+    says(&bad, "", 0, &["No corruption"]);
     let found = inspect(&bad, "--deep", 1);
     assert_eq!(found["bodies"]["fault_count"], 1, "{found}");
     assert!(found["bodies"]["faults"][0]["offset"].as_u64().unwrap() < last as u64);
@@ -204,7 +204,7 @@ fn store_and_datadir_show_the_same_coins() {
     for name in ["tip", "height", "coins", "transactions", "total_amount", "hash_serialized_3"] {
         assert_eq!(of_core["datadir"][name], found[name], "{name}");
     }
-    says(place, "", 0, &["datadir ", "hash_serialized_3", "no corruption, no gaps"]);
+    says(place, "", 0, &["datadir ", "hash_serialized_3", "No corruption, no gaps"]);
 
     fails("inspect", &[&store, &folder], &["is a store", "found other paths"]);
     let manifest = store.join("coins/manifest");
@@ -262,7 +262,7 @@ fn single_real_blocks_are_whole_but_not_linked() {
         let found = inspect(&path, "--deep", 0);
         assert_eq!((&found["chain"], &found["blocks"]), (&Value::Null, &1.into()), "{path:?}");
         assert_eq!(found["bodies"]["good"], 1, "{path:?}");
-        says(&path, "", 0, &["block: ", "no corruption; the blocks before these are missing"]);
+        says(&path, "", 0, &["block: ", "No corruption; the blocks before these are missing"]);
     }
 }
 
@@ -338,6 +338,8 @@ fn demo_refuses_its_corrupt_block_and_names_location_and_rule() {
         }
     }
     assert!(ended.stdout.contains("one byte of a signature in block "), "{}", ended.stdout);
+    // verify keeps nothing
+    assert!(!ended.stderr.contains("committed"), "{}", ended.stderr);
     for chain in ["headers-", "blocks-", "bitcoin-", "neo-"] {
         let page = format!("{chain}report/index.html");
         assert!(fs::metadata(out.join(&page)).unwrap().len() > 1000, "{page}");

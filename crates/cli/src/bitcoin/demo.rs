@@ -17,7 +17,7 @@ pub fn run(demo: &Steps<'_>, out: &Path) -> Result<()> {
     demo.good(&format!("generate bitcoin {chain} --out @bitcoin"))?;
     demo.good("inspect @bitcoin")?;
     demo.good("import @bitcoin --data @bitcoin-store --record @bitcoin.json")?;
-    demo.good("report @bitcoin.json --out @bitcoin-report")?;
+    demo.page("bitcoin")?;
     let height = corrupt(&out.join("bitcoin"), &out.join("bitcoin-damaged"))?;
     demo.say(&format!("\nIn a copy, one byte of a signature in block {height} is changed:"));
     demo.bad("verify @bitcoin-damaged")

@@ -11,6 +11,7 @@ use crate::library::{BitcoinFiles, BlockId, Contents};
 use crate::{host, stop};
 use anyhow::Result;
 use blockmill_archive::blkdat::{self, BlockFile, BlockFiles, FileReport};
+use blockmill_bitcoin::datadir::CheckedDatadir;
 use blockmill_bitcoin::datadir::check;
 use blockmill_bitcoin::index::{Branch, Found, Gap, RefusalReason, Refused};
 use blockmill_bitcoin::inspect::{
@@ -49,13 +50,13 @@ pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
         let contents = Contents::Bitcoin(view.contents(document));
         return Ok(answer.with_contents(contents));
     }
+    view.print_verdict(deep, datadir.is_some(), checked.as_ref());
     view.print();
     if let Some(folder) = shown {
         coins::of_datadir(folder)?.print();
     }
     print_left_out(files.left_out());
     checked.iter().for_each(print_datadir);
-    view.print_verdict(deep, datadir.is_some());
     Ok(answer)
 }
 
@@ -220,8 +221,13 @@ impl View<'_> {
         format!("{} byte {}", self.path(found), found.offset)
     }
 
-    fn print_verdict(&self, deep: bool, has_datadir: bool) {
+    /// What was found, in a line. A datadir may have been checked, too.
+    fn print_verdict(&self, deep: bool, has_datadir: bool, checked: Option<&CheckedDatadir>) {
         let inspection = self.inspection;
+        if let Some(checked) = checked.filter(|checked| checked.corruption_count > 0) {
+            let places = counted(checked.corruption_count, "corrupt place");
+            println!("The datadir is corrupt: {places}. Its block files:");
+        }
         let corruption: u64 = inspection.reports.iter().map(|report| report.corruption_count).sum();
         let harmless = |place: &&CorruptRange| matches!(place.meaning, Meaning::Nothing(_));
         let notes = inspection.places.iter().filter(harmless).count() as u64;
@@ -235,12 +241,12 @@ impl View<'_> {
             (false, true) => "headers and coins; --deep checks bodies, undo files and databases",
         };
         if inspection.is_sound() && gaps > 0 {
-            println!("no corruption; the blocks before these are missing ({depth})");
+            println!("No corruption; the blocks before these are missing ({depth}).");
         } else if inspection.is_sound() && notes > 0 {
             let notes = counted(notes, "odd place");
-            println!("no corruption, no gaps; {notes} without loss of a block ({depth})");
+            println!("No corruption, no gaps; {notes} without loss of a block ({depth}).");
         } else if inspection.is_sound() {
-            println!("no corruption, no gaps ({depth})");
+            println!("No corruption, no gaps ({depth}).");
         } else {
             let (corruption, gaps) =
                 (counted(corruption, "corrupt place"), counted(gaps as u64, "gap"));
@@ -248,7 +254,7 @@ impl View<'_> {
             let bad =
                 if bad == 1 { "1 bad body".into() } else { format!("{} bad bodies", grouped(bad)) };
             let bodies = if deep { format!(", {bad}") } else { String::new() };
-            println!("{corruption}, {refused}{bodies}, {gaps} ({depth})");
+            println!("{corruption}, {refused}{bodies}, {gaps} ({depth}).");
         }
     }
 }

@@ -13,7 +13,7 @@ pub fn run(demo: &Steps<'_>, args: &Demo) -> Result<()> {
     demo.good(&format!("generate ethereum --headers {count} --out @headers"))?;
     // generated chains have no seals
     demo.good("import @headers --data @headers-store --seal off --record @headers.json")?;
-    demo.good("report @headers.json --out @headers-report")?;
+    demo.page("headers")?;
 
     demo.say("\nEthereum: 100 blocks of random programs, every state root of which is checked.");
     let chain = "--work mixed --blocks 100 --block-transactions 40 --accounts 64";
@@ -22,7 +22,7 @@ pub fn run(demo: &Steps<'_>, args: &Demo) -> Result<()> {
     demo.good(&format!("{import} --record @blocks.json"))?;
     demo.good("unwind @blocks-store --to 60")?;
     demo.good(import)?;
-    demo.good("report @blocks.json --out @blocks-report")?;
+    demo.page("blocks")?;
 
     let copied = args.out.join("blocks-damaged");
     copy(&args.out.join("blocks"), &copied)?;

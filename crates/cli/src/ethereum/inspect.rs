@@ -41,6 +41,12 @@ fn name_chain(file: &mut FileReport) -> Result<()> {
 }
 
 fn print(inspection: &Inspection, deep: bool) {
+    let corrupt = inspection.files.iter().filter(|file| !file.corruption.is_empty()).count();
+    let depth = if deep { "every record decoded" } else { "structure only; --deep decodes all" };
+    match (corrupt, inspection.gaps.len()) {
+        (0, 0) => println!("No corruption, no gaps ({depth})."),
+        (corrupt, gaps) => println!("{corrupt} corrupt, {gaps} gaps ({depth})."),
+    }
     for file in &inspection.files {
         print_file(file);
     }
@@ -49,12 +55,6 @@ fn print(inspection: &Inspection, deep: bool) {
         println!("     as {} ends before it, but begins with {}", gap.before.display(), gap.found);
     }
     print_left_out(&inspection.left_out);
-    let corrupt = inspection.files.iter().filter(|file| !file.corruption.is_empty()).count();
-    let depth = if deep { "every record decoded" } else { "structure only; --deep decodes all" };
-    match (corrupt, inspection.gaps.len()) {
-        (0, 0) => println!("no corruption, no gaps ({depth})"),
-        (corrupt, gaps) => println!("{corrupt} corrupt, {gaps} gaps ({depth})"),
-    }
 }
 
 fn print_file(file: &FileReport) {

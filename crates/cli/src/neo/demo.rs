@@ -13,7 +13,7 @@ pub fn run(demo: &Steps<'_>, out: &Path) -> Result<()> {
     demo.good("generate neo --blocks 60 --txs 20 --accounts 40 --mixed --out @neo")?;
     demo.good("inspect @neo/chain.acc")?;
     demo.good("import @neo/chain.acc --data @neo-store --record @neo.json")?;
-    demo.good("report @neo.json --out @neo-report")?;
+    demo.page("neo")?;
     corrupt(&out.join("neo"), &out.join("neo-damaged"))?;
     demo.say("\nIn a copy, one bit of the last transaction's signature is flipped:");
     demo.bad("verify @neo-damaged/chain.acc")

@@ -72,21 +72,21 @@ fn corruption(
 }
 
 fn print(inspection: &Inspection, transactions: Option<u64>) {
-    inspection.files.iter().for_each(print_file);
-    for gap in &inspection.gaps {
-        println!("gap: {} should begin with block {}, ", gap.after.display(), gap.expected);
-        println!("     as {} ends before it, but begins with {}", gap.before.display(), gap.found);
-    }
-    print_left_out(&inspection.left_out);
     let damaged = inspection.files.iter().filter(|file| !file.corruption.is_empty()).count();
     let depth = match transactions {
         Some(count) => format!("every block decoded, {} transactions", grouped(count)),
         None => "lengths and heights only; --deep decodes all where the network is known".into(),
     };
     match (damaged, inspection.gaps.len()) {
-        (0, 0) => println!("no corruption, no gaps ({depth})"),
-        (damaged, gaps) => println!("{damaged} corrupt, {gaps} gaps ({depth})"),
+        (0, 0) => println!("No corruption, no gaps ({depth})."),
+        (damaged, gaps) => println!("{damaged} corrupt, {gaps} gaps ({depth})."),
     }
+    inspection.files.iter().for_each(print_file);
+    for gap in &inspection.gaps {
+        println!("gap: {} should begin with block {}, ", gap.after.display(), gap.expected);
+        println!("     as {} ends before it, but begins with {}", gap.before.display(), gap.found);
+    }
+    print_left_out(&inspection.left_out);
 }
 
 fn print_file(file: &FileReport) {

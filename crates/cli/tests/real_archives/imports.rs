@@ -132,5 +132,5 @@ fn inspect_finds_real_archives_sound() {
     let text = succeed(blockmill("inspect").arg(fixtures.join("era1")));
     assert!(text.contains("mainnet-00001-a5364e9a.era1"), "{text}");
     assert!(text.contains("blocks 8,192 to 16,383 (8,192)"), "{text}");
-    assert!(text.contains("no corruption, no gaps"), "{text}");
+    assert!(text.contains("No corruption, no gaps"), "{text}");
 }
