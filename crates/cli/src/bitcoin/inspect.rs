@@ -11,8 +11,7 @@ use crate::library::{BitcoinFiles, BlockId, Contents};
 use crate::{host, stop};
 use anyhow::Result;
 use blockmill_archive::blkdat::{self, BlockFile, BlockFiles, FileReport};
-use blockmill_bitcoin::datadir::CheckedDatadir;
-use blockmill_bitcoin::datadir::check;
+use blockmill_bitcoin::datadir::{CheckedDatadir, check};
 use blockmill_bitcoin::index::{Branch, Found, Gap, RefusalReason, Refused};
 use blockmill_bitcoin::inspect::{
     BodyFault, CheckedBodies, CorruptRange, Inspection, Meaning, inspect,
