@@ -185,7 +185,10 @@ fn message(phase: &Phase, now: Instant) -> String {
         (Some(blocks), ..) => parts.push(format!("block {}", grouped(blocks.number))),
         (None, 0, 0) => {}
         (None, done, 0) => parts.push(amount(done)),
-        (None, done, total) => parts.push(format!("{} of {}", amount(done), amount(total))),
+        (None, done, total) if phase.unit.is_empty() => {
+            parts.push(format!("{} of {}", bytes(done), bytes(total)));
+        }
+        (None, done, total) => parts.push(format!("{} of {}", grouped(done), amount(total))),
     }
     match phase.seconds_left(now) {
         Some(_) if phase.left() == 0 => parts.push("finishing".into()),

@@ -137,6 +137,7 @@ pub(crate) fn verdict(record: &RunRecord) -> (Style, String) {
         ),
         Status::Interrupted => (WARN, format!("Stopped after {verified}.")),
         Status::Corrupt => (BAD, format!("Corrupt: failed after {verified}.")),
+        Status::Invalid => (BAD, format!("Invalid: failed after {verified}.")),
         _ => (BAD, format!("Failed after {verified}.")),
     }
 }

@@ -129,7 +129,7 @@ fn failure_comes_first_and_the_stored_part_is_named() {
     record.result.committed = None;
     let text = summary(&record, &PLAIN);
     let blocks = format::count(record.data.blocks);
-    assert!(text.starts_with(&format!("Failed after {blocks} blocks.")), "{text}");
+    assert!(text.starts_with(&format!("Invalid: failed after {blocks} blocks.")), "{text}");
     assert!(!text.contains("stored"), "{text}");
     let text = summary(&record, &View { stores: true, ..PLAIN });
     assert!(text.contains("  stored       nothing\n"), "{text}");
