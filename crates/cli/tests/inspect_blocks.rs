@@ -330,6 +330,10 @@ fn demo_refuses_its_corrupt_block_and_names_location_and_rule() {
     let out = scratch.path("demo");
     let ended = run(blockmill("demo --headers 2000 --out").arg(&out));
     assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
+    // a screen for each chain, with the error of its damaged copy
+    for chain in ended.stdout.split("\n\n").filter(|part| !part.starts_with("In a copy")) {
+        assert!(chain.lines().count() <= 18, "{chain}");
+    }
     for (copy, rule) in [("bitcoin-damaged", "bad-"), ("neo-damaged", "witness")] {
         let mut errors = ended.stderr.lines().filter(|line| line.starts_with("error: "));
         let error = errors.find(|line| line.contains(copy)).unwrap();

@@ -91,6 +91,7 @@ fn from_store(
     json: bool,
 ) -> Result<Answer> {
     let (out, total) = (args.out.display(), files.bytes());
+    options.cancel.live().plan(&["index", "verify execution", "copy blocks", "write coins"]);
     let (run, outcome) = bring_up_to_date(files, options, data);
     let answer = match outcome {
         // a bad block ends the chain, which is good up to there
@@ -158,6 +159,7 @@ pub fn block_files(
     let writer = WriterOptions { key, ..WriterOptions::core(network) };
     stop::leaves(format!("nothing was written to {}", args.out.display()));
     stop::writes(&args.out, files.bytes());
+    options.cancel.live().plan(&["index", "copy blocks"]);
     let room = |needed| room(args, needed);
     let copied = export::to_block_files(files, options, &args.out, writer, room)?;
     let Some(copied) = copied else { return Ok(Answer::with_status(Status::Interrupted)) };

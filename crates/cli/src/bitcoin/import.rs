@@ -133,6 +133,11 @@ impl Job {
         let paths: Vec<PathBuf> =
             self.files.files().iter().map(|file| file.path().to_path_buf()).collect();
         let _server = run.serve(chain, level, &paths, self.files.bytes())?;
+        self.options.cancel.live().plan(match self.options.level {
+            Level::Headers => &["index"],
+            Level::Bodies => &["index", "verify bodies"],
+            Level::Execution => &["index", "verify execution"],
+        });
         let (mut ended, mut outcome) = bring_up_to_date(&self.files, &self.options, data);
         if self.default_level && matches!(outcome, Err(Error::NoBeginning(_))) {
             // the deepest that such files can be verified to
@@ -198,11 +203,6 @@ pub fn bring_up_to_date(
 ) -> (Ended, Result<(), Error>) {
     let live = options.cancel.live();
     stop::writes(data, files.bytes());
-    live.plan(match options.level {
-        Level::Headers => &["index"],
-        Level::Bodies => &["index", "verify bodies"],
-        Level::Execution => &["index", "verify execution"],
-    });
     let ended = engine(files, options, data, |progress| live.progress(progress));
     stop::still_to_come(live.phase().map_or(0, |phase| phase.left()));
     ended
