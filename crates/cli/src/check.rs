@@ -6,6 +6,7 @@ mod parts;
 use crate::answer::Answer;
 use crate::args::Check;
 use crate::paths::is_file;
+use crate::print::row;
 use crate::{bitcoin, data_folder, ethereum, host, neo, stop};
 use anyhow::{Context, Result};
 use blockmill_archive::Family;
@@ -156,38 +157,23 @@ fn sentence(part: &CorruptPart) -> String {
 }
 
 fn print(checked: &Checked) {
-    let what = noun(checked);
-    println!("{what:14} {}", checked.data.display());
-    for line in &checked.holds {
-        println!("               {line}");
+    let places = blockmill_report::counted(checked.corruption.len() as u64, "place");
+    match (checked.corruption.len(), checked.stopped, &checked.unread) {
+        (1.., ..) => println!("Corrupt in {places}."),
+        (0, true, _) => println!("Stopped: not everything was read."),
+        (0, false, None) => println!("No corruption: every byte is as it was written."),
+        (0, false, Some(_)) => println!("No corruption in what was read."),
     }
-    if checked.stopped {
-        println!("stopped        not everything was read");
-    }
-    if let Some(unread) = &checked.unread {
-        println!("not read       {unread}");
-    }
-    if checked.corruption.is_empty() {
-        match (checked.stopped, &checked.unread) {
-            (true, _) => {}
-            (false, None) => println!("corruption     none: every byte is as it was written"),
-            (false, Some(_)) => println!("corruption     none in what was read"),
-        }
-        return;
-    }
-    println!(
-        "corruption     {}",
-        blockmill_report::counted(checked.corruption.len() as u64, "place")
-    );
+    row(noun(checked), &checked.data.display().to_string());
+    checked.holds.iter().for_each(|line| row("", line));
+    checked.unread.iter().for_each(|unread| row("not read", unread));
     for part in checked.corruption.iter().take(PRINTED) {
-        println!("  {}", sentence(part));
+        row("corrupt", &sentence(part));
     }
     if checked.corruption.len() > PRINTED {
-        println!("  and {} more", checked.corruption.len() - PRINTED);
+        row("", &format!("and {} more", checked.corruption.len() - PRINTED));
     }
-    if let Some(repair) = &checked.repair {
-        println!("repair         {repair}");
-    }
+    checked.repair.iter().for_each(|repair| row("repair", repair));
 }
 
 impl Checked {

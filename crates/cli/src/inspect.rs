@@ -7,6 +7,8 @@ use anyhow::{Context, Result, ensure};
 use blockmill_archive::output::Shape;
 use blockmill_archive::{Family, LeftOut};
 use blockmill_pipeline::Cancel;
+#[cfg(any(feature = "ethereum", feature = "neo"))]
+use blockmill_verdict::{Status, counted};
 
 /// `blockmill inspect`.
 pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
@@ -48,6 +50,26 @@ fn contents(args: &Inspect, json: bool) -> Result<Answer> {
         Family::Ethereum => ethereum::inspect::run(args, json),
         Family::Bitcoin => bitcoin::inspect::run(args, json),
         Family::Neo => neo::inspect::run(args, json),
+    }
+}
+
+/// What was found in archives, in a line.
+#[cfg(any(feature = "ethereum", feature = "neo"))]
+pub fn print_answer(found: &blockmill_archive::Inspection, depth: &str) {
+    let corrupt = found.files.iter().filter(|file| !file.corruption.is_empty()).count();
+    let unread = found.left_out.unread().len();
+    let parts: Vec<_> =
+        [(corrupt, "corrupt file"), (found.gaps.len(), "gap"), (unread, "unread file")]
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| counted(count as u64, what))
+            .collect();
+    let parts = parts.join(", ");
+    match found.status() {
+        Status::Ok => println!("No corruption, no gaps ({depth})."),
+        Status::Incomplete => println!("Incomplete: {parts} ({depth})."),
+        Status::Corrupt => println!("Corrupt: {parts} ({depth})."),
+        _ => println!("Not all could be read: {parts} ({depth})."),
     }
 }
 

@@ -106,7 +106,7 @@ fn block_that_is_missing_is_a_gap() {
     assert!((1..height).contains(&reached), "{found}");
     let first = found["gaps"][0]["first"]["file"].as_str().unwrap();
     assert!(first.ends_with("blk00002.dat"), "{found}");
-    says(&folder, "", 3, &["gap: block ", " is missing, before ", "0 corrupt places", "1 gap "]);
+    says(&folder, "", 3, &["gap: block ", " is missing, before ", "Incomplete: 1 gap "]);
 }
 
 #[test]
@@ -122,7 +122,12 @@ fn corruption_of_each_kind_is_found_at_its_location() {
     };
 
     with(&bytes[..bytes.len() - 10]);
-    says(&bad, "", 3, &["INCOMPLETE: byte ", "before the file ends", "1 corrupt place,"]);
+    says(
+        &bad,
+        "",
+        3,
+        &["INCOMPLETE: byte ", "before the file ends", "Incomplete: 1 damaged place "],
+    );
 
     with(&[&bytes[..], &[0; 5000]].concat());
     says(&bad, "", 0, &["5,000 zeros at the end"]);
@@ -133,7 +138,7 @@ fn corruption_of_each_kind_is_found_at_its_location() {
 
     with(&[&[7; 89][..], &bytes[..]].concat());
     let lack = "INCOMPLETE: byte 0: expected a record, found 89 bytes of something else";
-    says(&bad, "", 3, &[lack, "1 corrupt place,"]);
+    says(&bad, "", 3, &[lack, "Incomplete: 1 damaged place "]);
 
     let mut wrong = bytes.clone();
     wrong[4] ^= 1;

@@ -17,7 +17,7 @@ use blockmill_bitcoin::inspect::{
     BodyFault, CheckedBodies, CorruptRange, Inspection, Meaning, inspect,
 };
 use blockmill_report::counted;
-use blockmill_verdict::grouped;
+use blockmill_verdict::{Status, grouped};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -247,13 +247,25 @@ impl View<'_> {
         } else if inspection.is_sound() {
             println!("No corruption, no gaps ({depth}).");
         } else {
-            let (corruption, gaps) =
-                (counted(corruption, "corrupt place"), counted(gaps as u64, "gap"));
-            let refused = counted(refused.into(), "refused header");
-            let bad =
-                if bad == 1 { "1 bad body".into() } else { format!("{} bad bodies", grouped(bad)) };
-            let bodies = if deep { format!(", {bad}") } else { String::new() };
-            println!("{corruption}, {refused}{bodies}, {gaps} ({depth}).");
+            let bodies = match bad {
+                1 => "1 bad body".to_owned(),
+                _ => format!("{} bad bodies", grouped(bad)),
+            };
+            let found: Vec<String> = [
+                (corruption, counted(corruption, "damaged place")),
+                (refused.into(), counted(refused.into(), "refused header")),
+                (bad, bodies),
+                (gaps as u64, counted(gaps as u64, "gap")),
+            ]
+            .into_iter()
+            .filter_map(|(count, text)| (count > 0).then_some(text))
+            .collect();
+            let word = match inspection.status() {
+                Status::Corrupt => "Corrupt",
+                Status::Invalid => "Invalid",
+                _ => "Incomplete",
+            };
+            println!("{word}: {} ({depth}).", found.join(", "));
         }
     }
 }

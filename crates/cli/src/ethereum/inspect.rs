@@ -3,7 +3,7 @@
 use super::network;
 use crate::answer::Answer;
 use crate::args::Inspect;
-use crate::inspect::print_left_out;
+use crate::inspect::{print_answer, print_left_out};
 use crate::library::Contents;
 use anyhow::Result;
 use blockmill_archive::{Archive, FileReport, Format, Inspection, TableReport};
@@ -41,12 +41,8 @@ fn name_chain(file: &mut FileReport) -> Result<()> {
 }
 
 fn print(inspection: &Inspection, deep: bool) {
-    let corrupt = inspection.files.iter().filter(|file| !file.corruption.is_empty()).count();
     let depth = if deep { "every record decoded" } else { "structure only; --deep decodes all" };
-    match (corrupt, inspection.gaps.len()) {
-        (0, 0) => println!("No corruption, no gaps ({depth})."),
-        (corrupt, gaps) => println!("{corrupt} corrupt, {gaps} gaps ({depth})."),
-    }
+    print_answer(inspection, depth);
     for file in &inspection.files {
         print_file(file);
     }

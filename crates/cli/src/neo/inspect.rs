@@ -3,7 +3,7 @@
 use super::network;
 use crate::answer::Answer;
 use crate::args::Inspect;
-use crate::inspect::print_left_out;
+use crate::inspect::{print_answer, print_left_out};
 use crate::library::{Contents, NeoDumps};
 use anyhow::Result;
 use blockmill_archive::acc::{self, Batch, Dumps};
@@ -72,15 +72,11 @@ fn corruption(
 }
 
 fn print(inspection: &Inspection, transactions: Option<u64>) {
-    let damaged = inspection.files.iter().filter(|file| !file.corruption.is_empty()).count();
     let depth = match transactions {
         Some(count) => format!("every block decoded, {} transactions", grouped(count)),
         None => "lengths and heights only; --deep decodes all where the network is known".into(),
     };
-    match (damaged, inspection.gaps.len()) {
-        (0, 0) => println!("No corruption, no gaps ({depth})."),
-        (damaged, gaps) => println!("{damaged} corrupt, {gaps} gaps ({depth})."),
-    }
+    print_answer(inspection, &depth);
     inspection.files.iter().for_each(print_file);
     for gap in &inspection.gaps {
         println!("gap: {} should begin with block {}, ", gap.after.display(), gap.expected);
