@@ -172,8 +172,7 @@ impl ChainStore {
             let kept = self.columns.each_ref().map(|column| column.count() > 0);
             let given = items.map(|column| column.is_some());
             if given != kept {
-                let (kept, given) = (format!("{kept:?}"), format!("{given:?}"));
-                return Err(mismatch("headers, bodies, receipts", kept, given));
+                return Err(mismatch(BLOCK_PARTS, part_names(kept), part_names(given)));
             }
         } else if blocks.first.checked_add(1 << 48).is_none() {
             return Err(mismatch("first block number", "below 2^64 - 2^48", blocks.first));
@@ -202,4 +201,13 @@ impl ChainStore {
     pub(crate) fn reach(&self, point: CrashPoint) -> Result<()> {
         self.hashes.folder.reach(point)
     }
+}
+
+/// What an [`Error::Mismatch`] is about if blocks have other parts than those of the store.
+pub const BLOCK_PARTS: &str = "parts of blocks, as the store keeps them";
+
+fn part_names(are_there: [bool; 3]) -> String {
+    let names = ["headers", "bodies", "receipts"].into_iter().zip(are_there);
+    let names: Vec<_> = names.filter_map(|(name, is_there)| is_there.then_some(name)).collect();
+    names.join(", ")
 }

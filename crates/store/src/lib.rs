@@ -38,7 +38,7 @@ mod tip;
 
 pub use chain_open::Recovery;
 pub use chain_read::BlockPart;
-pub use chain_store::{Blocks, ChainStore, Options, is_own_file};
+pub use chain_store::{BLOCK_PARTS, Blocks, ChainStore, Options, is_own_file};
 pub use check::Corruption;
 pub use column::{Items, MAX_ITEM_BYTES, OwnedItems};
 pub use crash::CrashPoint;

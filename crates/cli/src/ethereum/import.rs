@@ -25,7 +25,7 @@ use blockmill_ethereum::state::StateKind;
 use blockmill_ethereum::{Hash, Level, record};
 use blockmill_pipeline::Cancel;
 use blockmill_pipeline::options::{NamedOption, OptionSet};
-use blockmill_store::{ChainStore, Recovery, Tip};
+use blockmill_store::{BLOCK_PARTS, ChainStore, Recovery, Tip};
 use blockmill_verdict::grouped;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -275,8 +275,16 @@ pub(super) fn hint(error: &Error) -> Option<&'static str> {
         Error::State(error) => Some(error.store()),
         _ => None,
     };
-    if matches!(of_store, Some(blockmill_store::Error::Corrupt { .. })) {
-        return Some(blockmill_store::CORRUPTION_HINT);
+    match of_store {
+        Some(blockmill_store::Error::Corrupt { .. }) => {
+            return Some(blockmill_store::CORRUPTION_HINT);
+        }
+        Some(blockmill_store::Error::Mismatch { what: BLOCK_PARTS, .. }) => {
+            return Some(
+                "use another --data folder for it: a store keeps the same parts of every block",
+            );
+        }
+        _ => {}
     }
     let Error::Fault(fault) = error else { return None };
     let Cause::Rule(violation) = &fault.cause else { return None };
