@@ -120,3 +120,23 @@ fn a_store_of_a_cut_file_has_its_size_and_is_refused_by_the_commands_of_other_ch
         assert_eq!((code, &*text), (2, expected), "{words}");
     }
 }
+
+#[test]
+fn an_archive_with_more_parts_than_the_store_is_refused_in_words() {
+    let scratch = Scratch::new("advice-parts");
+    let folder = scratch.path("");
+    fs::create_dir_all(&folder).unwrap();
+    for words in [
+        "generate ethereum --headers 20 --format freezer --out all",
+        "convert all --to rlp --until 10 --out some.rlp",
+        "import some.rlp --seal off --level bodies --data store",
+    ] {
+        let (code, text) = said(&folder, words);
+        assert_eq!(code, 0, "{words}: {text}");
+    }
+    let (code, text) = said(&folder, "import all --seal off --level bodies --data store");
+    assert_eq!(code, 2, "{text}");
+    for words in ["expected headers, bodies, found headers, bodies, receipts", "another --data"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
