@@ -78,6 +78,11 @@ pub enum Error {
         /// What was asked for.
         found: String,
     },
+    /// The state is not kept twice, so there is nothing to repair it from.
+    KeptOnce {
+        /// What there is.
+        found: String,
+    },
     /// Every block that was read is good, and something is missing.
     Incomplete(Vec<Shortfall>),
     /// Block hashes that the user trusts are not in the archive.
@@ -128,6 +133,10 @@ impl fmt::Display for Error {
             Self::Unwind { expected, found } => {
                 write!(f, "block to go back to: expected {expected}, found {found}")
             }
+            Self::KeptOnce { found } => {
+                f.write_str("expected a store with values and nodes of its state ")?;
+                write!(f, "(--with state=flat+trie), found {found}")
+            }
             Self::Incomplete(shortfalls) => {
                 f.write_str("the archive is incomplete")?;
                 if let Some(first) = shortfalls.first() {
@@ -166,7 +175,8 @@ impl Error {
             | Self::Before { .. }
             | Self::Execution { .. }
             | Self::Setting { .. }
-            | Self::Unwind { .. } => Status::Usage,
+            | Self::Unwind { .. }
+            | Self::KeptOnce { .. } => Status::Usage,
             Self::StoredBlock { .. } | Self::StoredState { .. } => Status::Corrupt,
             Self::StateAhead { .. } => Status::Corrupt,
             Self::Incomplete(_) => Status::Incomplete,

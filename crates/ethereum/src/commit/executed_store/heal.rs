@@ -46,18 +46,17 @@ impl ExecutedStore {
     /// so that a later run has less to do.
     ///
     /// # Errors
-    /// [`Error::Unwind`] where the state is not kept twice; corruption of other files; those of the
+    /// [`Error::KeptOnce`] where the state is not kept twice; corruption of other files; those of the
     /// system. The store must be opened again then, and after a healing that is not whole or lost
     /// something.
     pub fn heal(&mut self, cancel: &Cancel, mut watch: impl FnMut(u64)) -> Result<Healing, Error> {
         let disk = self.disk().filter(|disk| disk.read().kind() == StateKind::FlatTrie).cloned();
         let (Some(disk), Some(facts)) = (disk, self.facts) else {
-            let expected = "a store with values and nodes of its state (state=flat+trie)".into();
             let found = match self.facts {
                 Some(_) => format!("{}, which keeps each value once", self.kind()),
                 None => "a store without a state".into(),
             };
-            return Err(Error::Unwind { expected, found });
+            return Err(Error::KeptOnce { found });
         };
         let damaged: Vec<_> = disk.read().corruption().iter().map(ToString::to_string).collect();
         let mut healed = Healed::default();
