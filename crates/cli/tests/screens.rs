@@ -18,8 +18,10 @@ fn fits(line: &str, width: usize) -> bool {
     line.chars().count() <= width || !line.trim().contains(' ') || is_command
 }
 
+/// Runs a command at every width, which `@` in its words is replaced by.
 fn expect_screens(folder: &Path, words: &str, code: i32) {
     for width in WIDTHS {
+        let words = &*words.replace('@', &width.to_string());
         let ended = at(width, folder, words);
         assert_eq!(ended.code, Some(code), "{words}: {ended:?}");
         let text = format!("{}{}", ended.stdout, ended.stderr);
@@ -127,6 +129,16 @@ fn answers_fit_the_terminal() {
         ("check ethereum".into(), 0),
         (format!("convert {era1} --to rlp --out chain.rlp --force"), 0),
         (format!("export {era1} --seal off --to tables --force"), 0),
+        (format!("export {era1} --dry-run --to nothing"), 0),
+        (format!("import {era1} --seal off --until 100 --data first@"), 0),
+        ("unwind first@ --to 50".into(), 0),
+        ("unwind first@ --to 70".into(), 2),
+        ("heal first@".into(), 2),
+        (format!("convert {era1} --to core --out nothing"), 2),
+        ("generate ethereum --work mixed --blocks 10 --out made@".into(), 0),
+        ("demo --headers 1000 --out demo@".into(), 0),
+        ("report demo@/neo.json --out pages@".into(), 0),
+        ("report demo@/neo.json demo@/bitcoin.json --out both@".into(), 0),
         ("verify blk00000.dat".into(), 0),
         ("verify blk00000.dat -v".into(), 0),
         ("verify bad.dat".into(), 1),
@@ -136,9 +148,20 @@ fn answers_fit_the_terminal() {
         ("inspect --deep bad.dat".into(), 1),
         ("inspect cut.dat".into(), 3),
         ("check bitcoin".into(), 0),
+        ("convert blk00000.dat --to core --out core@".into(), 0),
+        ("convert blk00000.dat --to blk --out blocks@".into(), 0),
+        ("verify core@".into(), 0),
+        ("inspect core@ --deep".into(), 0),
+        ("unwind bitcoin --to 7".into(), 2),
         ("inspect bitcoin".into(), 0),
         ("verify chain.acc --level bodies".into(), 0),
         ("inspect chain.acc".into(), 0),
+        ("convert chain.acc --to acc --out copy@.acc".into(), 0),
+        ("import chain.acc --data neo".into(), 0),
+        ("check neo".into(), 0),
+        ("inspect neo".into(), 0),
+        ("witness nothing".into(), 2),
+        ("test .".into(), 2),
         ("verify nothing".into(), 2),
         ("check nothing".into(), 2),
         ("inspect bad.dat nothing".into(), 2),
