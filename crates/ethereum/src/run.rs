@@ -26,7 +26,7 @@ pub(crate) const PHASES: [&str; 4] = ["read", "decode", VALIDATION, WRITE];
 pub struct Setup {
     /// Wall time in seconds.
     pub wall_s: f64,
-    /// CPU time of the process.
+    /// CPU time of the process in the same interval.
     pub cpu: CpuTimes,
 }
 
@@ -103,6 +103,8 @@ pub struct Run {
     pub started_unix: f64,
     /// From the first read to the last write, in seconds.
     pub wall_s: f64,
+    /// CPU time of the process in the same interval.
+    pub cpu: CpuTimes,
     /// The part of `wall_s` that the last sync to disk took, in seconds.
     pub sync_s: f64,
 }
@@ -129,6 +131,7 @@ impl Run {
             shortfalls: self.shortfalls.clone(),
             started_unix: self.started_unix,
             wall_s: self.wall_s,
+            cpu: self.cpu,
             ..RunOutcome::default()
         }
         .ended(ended.as_ref().err().map(|error| (error.status(), error.report())), self.stopped)

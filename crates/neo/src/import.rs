@@ -29,7 +29,7 @@ use crate::types::{Block, UInt256};
 use batch::Checks;
 use blockmill_archive::acc::{self, Dumps};
 use blockmill_hashes::ManySha256;
-use blockmill_pipeline::{Flow, Stages};
+use blockmill_pipeline::{Flow, RunClock, Stages};
 use blockmill_store::ChainStore;
 use blockmill_verdict::Progress;
 use link::Link;
@@ -49,17 +49,17 @@ pub fn import(
     sink: &mut Sink,
     mut progress: impl FnMut(&Progress) + Send,
 ) -> (Run, Result<(), Error>) {
-    let start = Instant::now();
+    let clock = RunClock::start();
     let mut run = Run { started_unix: blockmill_pipeline::record::unix_time(), ..Run::default() };
     let (unread, notes) = dumps.left_out().judge(options.until.is_some());
     run.shortfalls.extend(unread);
     run.left_out = notes;
-    let outcome = stages(dumps, options, sink, &mut progress, &mut run, start);
+    let outcome = stages(dumps, options, sink, &mut progress, &mut run, clock.began());
     let outcome = run.judge(options.partial, outcome);
     let sync = Instant::now();
     let synced = sink.sync();
     run.sync_s = sync.elapsed().as_secs_f64();
-    run.wall_s = start.elapsed().as_secs_f64();
+    (run.wall_s, run.cpu) = (clock.wall_s(), clock.cpu());
     // read the tip back: report only what is durable
     let read_back = sink.read_back(options.protocol.state_root_in_header);
     run.committed = read_back.as_ref().ok().and_then(|tip| tip.as_ref()).and(sink.committed());

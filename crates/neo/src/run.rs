@@ -8,6 +8,7 @@ use crate::rule::Violation;
 use crate::types::UInt256;
 use blockmill_pipeline::Times;
 use blockmill_pipeline::record::{ChunkTimes, VALIDATION, WRITE};
+use blockmill_pipeline::usage::CpuTimes;
 use blockmill_verdict::{BlockRef, RunOutcome, Shortfall, Status};
 use std::time::{Duration, Instant};
 
@@ -62,6 +63,8 @@ pub struct Run {
     pub started_unix: f64,
     /// Wall time from the first read to the last write, in seconds.
     pub wall_s: f64,
+    /// CPU time of the process in the same interval.
+    pub cpu: CpuTimes,
     /// Time of the last sync to disk, in seconds.
     pub sync_s: f64,
 }
@@ -86,6 +89,7 @@ impl Run {
             shortfalls: self.shortfalls.clone(),
             started_unix: self.started_unix,
             wall_s: self.wall_s,
+            cpu: self.cpu,
             ..RunOutcome::default()
         }
         .ended(ended.as_ref().err().map(|error| (error.status(), error.report())), self.stopped)

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
 use crate::times::{StageTimes, ThreadTimes};
+use crate::usage::CpuTimes;
 pub use facts::{BLOCKS_PER_S, CPU_SYS_S, CPU_USER_S, Facts, MGAS_PER_S, PEAK_RSS_BYTES, WALL_S};
 pub use file::{RecordError, read_json, write_json};
 pub use load::{Load, LoadWatch};
@@ -163,9 +164,10 @@ impl RunRecord {
         self.facts.set(BLOCKS_PER_S, rate(self.data.blocks, wall_s));
     }
 
-    /// Sets what this process has used so far.
-    pub fn take_usage(&mut self) {
-        let cpu = crate::usage::cpu_times();
+    /// Sets the CPU time of the run, and the most memory that this process has held so far. A
+    /// process can do several runs: `cpu` is the difference between the end of this one and its
+    /// start.
+    pub fn take_usage(&mut self, cpu: CpuTimes) {
         self.facts.set(CPU_USER_S, cpu.user_s);
         self.facts.set(CPU_SYS_S, cpu.sys_s);
         if let peak @ 1.. = crate::usage::peak_rss_bytes() {
@@ -178,7 +180,7 @@ impl RunRecord {
         self.facts.value(WALL_S)
     }
 
-    /// CPU time of the process, in seconds.
+    /// CPU time of the process during the run, in seconds.
     pub fn cpu_s(&self) -> f64 {
         self.facts.value(CPU_USER_S) + self.facts.value(CPU_SYS_S)
     }

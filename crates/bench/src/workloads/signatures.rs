@@ -11,6 +11,7 @@ use crate::definition::Settings;
 use crate::experiment::OptionValues;
 use crate::job::{Job, parsed};
 use anyhow::{Context, Result, ensure};
+use blockmill_pipeline::RunClock;
 use blockmill_pipeline::record::{RunRecord, SAMPLE, Series, TIME_NS};
 use blockmill_signatures::{Signatures, Width};
 use measure::{Pools, Work};
@@ -55,6 +56,7 @@ impl Workload for Signing {
     }
 
     fn measure(&self, job: &Job) -> Result<RunRecord> {
+        let clock = RunClock::start();
         let operation = Operation::by_name(job.setting("operation")?)?;
         let input: Input = job.parsed("input")?;
         let (batch, threads): (usize, usize) = (job.parsed("batch")?, job.parsed("threads")?);
@@ -80,7 +82,7 @@ impl Workload for Signing {
         record.series.push(series);
         record.answer.insert("verdicts".into(), "right".into());
         record.settings.insert("library".into(), operation.library.into());
-        record.take_usage();
+        record.take_usage(clock.cpu());
         Ok(record)
     }
 }

@@ -24,7 +24,7 @@ impl RunRecord {
         record.series.push(Series::of_chunks(chunks, phases));
         record.series.push(Series::of_slices(&times.timeline));
         record.took(outcome.wall_s);
-        record.take_usage();
+        record.take_usage(outcome.cpu);
         let stages = times.stages.iter();
         record.stages = stages.map(|times| Stage::from_times(times, blocks, bytes)).collect();
         record.threads = times.threads.iter().map(Into::into).collect();
