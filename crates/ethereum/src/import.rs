@@ -16,6 +16,7 @@ use crate::verify::Checks;
 pub use crate::verify::{ChainRules, HeaderChecks};
 use batch::Batch;
 use blockmill_archive::{Archive, Want};
+use blockmill_pipeline::record::{READ, WRITE};
 use blockmill_pipeline::{Derived, Flow, RunClock, Stages};
 use blockmill_verdict::Progress;
 use std::time::{Duration, Instant};
@@ -174,13 +175,13 @@ fn stages(
             None => Ok(Flow::Continue),
         }
     };
-    let checked = Stages::read("read", read)
+    let checked = Stages::read(READ, read)
         .watched(options.cancel.live())
         .parallel(CHECK, |batch| batch.check(&checks));
     let link = |batch: &mut Batch| batch.link(&checks, &mut chain);
     let ended = Execution::stages(&mut execution, checked, link)
         .consume(consumer, derive)
-        .write("write", write)
+        .write(WRITE, write)
         .run(batches, threads);
     (run.times, chain.tip) = (ended.times, tip);
     run.notes.extend(reader.note());

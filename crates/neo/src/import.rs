@@ -1,4 +1,4 @@
-//! The front door: wires the stages of an import (read, check, link and execute, tasks, write).
+//! The front door: wires the stages of an import (read, check, link or execute, tasks, write).
 
 mod assumed;
 mod batch;
@@ -25,10 +25,12 @@ use crate::Level;
 use crate::error::Error;
 use crate::header::rules::Parent;
 use crate::ledger::Facts;
+use crate::run::connect_stage;
 use crate::types::{Block, UInt256};
 use batch::Checks;
 use blockmill_archive::acc::{self, Dumps};
 use blockmill_hashes::ManySha256;
+use blockmill_pipeline::record::{READ, WRITE};
 use blockmill_pipeline::{Flow, RunClock, Stages};
 use blockmill_store::ChainStore;
 use blockmill_verdict::Progress;
@@ -92,7 +94,6 @@ fn stages(
     let threads = settings.stages.threads(options.threads);
     let batches = (0..blockmill_pipeline::buffers(threads)).map(|_| Batch::default()).collect();
     let (mut execution, tasks) = execution::begin(options, sink, assumed)?;
-    let connected = if execution.is_some() { "link and execute" } else { "link" };
     let repeated = Repeated::new(dumps, from);
     let (executes, mut root) = (options.level >= Level::Execution, sink.root());
     let mut writer = Writer::new(options, sink, (tip, commit, repeated), run, progress, start);
@@ -119,16 +120,16 @@ fn stages(
         // stop after a fault
         Ok(if batch.fault.is_some() { Flow::Stop } else { flow })
     };
-    let ended = Stages::read("read", read)
+    let ended = Stages::read(READ, read)
         .watched(options.cancel.live())
         .parallel(CHECK, |batch| checks.check(batch))
-        .serial(connected, connect)
+        .serial(connect_stage(executes), connect)
         .fork(tasks)
         .serial("roots", |batch| check_roots(batch, executes, &mut root))
         .consume(options.consumer.as_ref(), |batch: &Batch, derive| {
             batch.verified().map(|blocks| derive(&blocks))
         })
-        .write("write", |batch| writer.write(batch))
+        .write(WRITE, |batch| writer.write(batch))
         .run(batches, threads);
     let (last, next) = writer.end();
     run.times = ended.times;

@@ -33,12 +33,22 @@ pub use series::{
 };
 
 /// The schema version that this program writes and reads.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 
-/// One of the two phases that the reference for headers (holiman/headerimport) measures, and so
-/// does everything that is compared with it.
-pub const VALIDATION: &str = "validation";
-/// The other of the two.
+/// The stage that reads an archive.
+pub const READ: &str = "read";
+/// The part of the stage `check` that decompresses and decodes.
+pub const CHECK_DECODE: &str = "check: decode";
+/// The part of the stage `check` that hashes and verifies. With [`WRITE`] one of the two phases
+/// that the reference for headers (holiman/headerimport) measures.
+pub const CHECK_VERIFY: &str = "check: verify";
+/// The part of the stage `check` that recovers the senders of transactions.
+pub const CHECK_SENDERS: &str = "check: senders";
+/// The stage that ties chunks to the chain.
+pub const LINK: &str = "link";
+/// The stage that executes transactions in order.
+pub const EXECUTE: &str = "execute";
+/// The stage that writes to the store.
 pub const WRITE: &str = "write";
 
 /// Everything that is recorded about one run.
