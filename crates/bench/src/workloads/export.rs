@@ -40,7 +40,10 @@ impl Workload for Export {
         let values = [OFF, "on"].map(str::to_owned).to_vec();
         let about = "Are tables written, or is the archive only verified?".to_owned();
         let (name, default) = (OPTION.into(), "on".into());
-        let own = OptionValues { name, values, default, about, said: vec![] };
+        let said =
+            ["Verifies the archive and writes no tables", "Writes tables of the verified blocks"];
+        let said = said.map(str::to_owned).to_vec();
+        let own = OptionValues { name, values, default, about, said };
         let mut all = import::options_of::<EthereumSettings>(&[]);
         all.push(own);
         Ok(all)

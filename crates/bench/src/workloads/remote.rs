@@ -47,7 +47,9 @@ impl Workload for Remote {
         let values = [DISK, HTTP].map(str::to_owned).to_vec();
         let about = "Where the archive is read from".to_owned();
         let (name, default) = (OPTION.into(), HTTP.into());
-        let own = OptionValues { name, values, default, about, said: vec![] };
+        let said = ["Reads the file from the disk", "Reads the file from nginx on this machine"];
+        let said = said.map(str::to_owned).to_vec();
+        let own = OptionValues { name, values, default, about, said };
         let mut all = import::options_of::<EthereumSettings>(&[]);
         all.push(own);
         Ok(all)

@@ -37,11 +37,17 @@ impl Workload for Signing {
     }
 
     fn options(&self, _: &Settings) -> Result<Vec<OptionValues>> {
-        let here = Width::ALL.into_iter().filter_map(Signatures::with);
-        let values: Vec<String> = here.map(|with| with.width().name().to_owned()).collect();
+        let here = || Width::ALL.into_iter().filter_map(Signatures::with).map(|with| with.width());
+        let values: Vec<String> = here().map(|width| width.name().to_owned()).collect();
         let default = Signatures::detect().width().name().to_owned();
         let about = "How many signatures a vector holds".to_owned();
-        Ok(vec![OptionValues { name: LANES.into(), values, default, about, said: vec![] }])
+        let said = here().map(|width| match width {
+            Width::Scalar => "Checks one signature after the other, with libsecp256k1",
+            Width::Avx2 => "Checks four signatures at once (AVX2 and FMA)",
+            Width::Ifma => "Checks eight signatures at once (AVX-512 IFMA)",
+        });
+        let said = said.map(str::to_owned).collect();
+        Ok(vec![OptionValues { name: LANES.into(), values, default, about, said }])
     }
 
     fn prepare(&self, settings: &mut Settings, _: &Path, _: &mut dyn FnMut(&str)) -> Result<()> {
