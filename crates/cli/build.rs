@@ -23,6 +23,22 @@ fn main() {
     for path in watched(&root) {
         println!("cargo::rerun-if-changed={}", path.display());
     }
+    list_benchmarks(&root.join("benchmarks/definitions"));
+}
+
+/// Writes the names of all benchmarks for the program; none where only the crates are.
+fn list_benchmarks(folder: &Path) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
+    if !paths.is_empty() {
+        println!("cargo::rerun-if-changed={}", folder.display());
+    }
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.sort();
+    let names: Vec<_> = paths.iter().filter_map(|path| path.file_stem()?.to_str()).collect();
+    let out = std::env::var_os("OUT_DIR").unwrap_or_default();
+    // without the file the program does not build, and the compiler names it
+    let _ = std::fs::write(Path::new(&out).join("benchmarks.rs"), format!("&{names:?}"));
 }
 
 /// The Cargo profile of a build with this `OUT_DIR`; empty if the path does not name it. `PROFILE`

@@ -81,7 +81,7 @@ func insertAll(chain *core.BlockChain, o options, c *measure.Line) error {
 	}
 	chunks := measure.Series{Row: "chunk", Columns: []measure.Column{
 		{Name: "first", Unit: "block"}, {Name: "blocks"}, {Name: "end_s", Unit: "s"},
-		{Name: "decode", Unit: "s"}, {Name: "insert", Unit: "s"},
+		{Name: "check: decode", Unit: "s"}, {Name: "insert", Unit: "s"},
 	}}
 	head := chain.CurrentBlock().Number.Uint64()
 	user, sys := measure.CPUSeconds()

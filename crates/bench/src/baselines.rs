@@ -17,6 +17,8 @@ pub struct BaselineOption {
     pub values: &'static [&'static str],
     /// What it imitates.
     pub about: &'static str,
+    /// What each value does.
+    pub said: &'static [&'static str],
 }
 
 impl BaselineOption {
@@ -26,7 +28,8 @@ impl BaselineOption {
         let values: Vec<String> = self.values.iter().map(|value| (*value).to_owned()).collect();
         let default = values.last().cloned().unwrap_or_default();
         let (name, about) = (self.name.to_owned(), self.about.to_owned());
-        OptionValues { name, values, default, about, said: vec![] }
+        let said = self.said.iter().map(|said| (*said).to_owned()).collect();
+        OptionValues { name, values, default, about, said }
     }
 }
 

@@ -8,10 +8,10 @@ mod report;
 
 use crate::child;
 use anyhow::Result;
-use args::Bench;
 use blockmill_cli::answer::Answer;
+use blockmill_cli::bench_flags::{self, Bench};
 use blockmill_cli::front::{self, CommandLine};
-use blockmill_cli::{Force, General, manual, print, stop};
+use blockmill_cli::{Force, General, manual, stop};
 use blockmill_pipeline::Cancel;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
@@ -109,18 +109,13 @@ impl CommandLine for Cli {
             None => measure::run(&self.bench, json),
             Some(Command::Report(args)) => report::run(args, json),
             Some(Command::Completions { shell }) => {
-                manual::completions(Self::command(), *shell, json)
+                manual::completions(bench_flags::with_names(Self::command()), *shell, json)
             }
             Some(Command::Man { folder, force }) => {
-                manual::run(Self::command(), PAGES, folder, *force)
+                manual::run(bench_flags::with_names(Self::command()), PAGES, folder, *force)
             }
         }
     }
-}
-
-/// Prints a line of progress.
-fn progress(line: &str) {
-    print::err(format_args!("{line}\n"));
 }
 
 #[cfg(test)]

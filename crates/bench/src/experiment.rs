@@ -103,7 +103,8 @@ pub struct OptionValues {
 
 impl OptionValues {
     /// What happens at `value`, in one line.
-    fn about_value(&self, value: &str) -> String {
+    #[must_use]
+    pub fn about_value(&self, value: &str) -> String {
         let at = self.values.iter().position(|known| known == value);
         let said = at.and_then(|at| self.said.get(at)).filter(|said| !said.is_empty());
         said.unwrap_or(&self.about).clone()

@@ -91,6 +91,12 @@ impl Peer {
         &self.entry.name
     }
 
+    /// What it is, and what a reader of its figures should know.
+    pub fn about(&self) -> String {
+        let Entry { label, checks, .. } = &self.entry;
+        if checks.is_empty() { label.clone() } else { format!("{label}: {checks}") }
+    }
+
     /// The settings of a case that its command line asks for.
     pub fn settings(&self) -> impl Iterator<Item = &str> {
         let ours = ["program", "folder"];

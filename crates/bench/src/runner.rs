@@ -8,7 +8,7 @@ use crate::peers::Ready;
 use crate::revisions::Measurer;
 use crate::scratch::remove;
 use crate::workloads::Workload;
-use crate::{cold, process};
+use crate::{cold, process, progress};
 use anyhow::{Context, Result, bail};
 use blockmill_pipeline::record::{Load, LoadWatch, RunRecord};
 use blockmill_pipeline::usage::children_cpu_s;
@@ -39,6 +39,8 @@ pub struct CaseRunner<'a> {
     pub peers: HashMap<String, Ready>,
     /// Folder for what runs write.
     pub folder: PathBuf,
+    /// How many runs began.
+    pub runs: usize,
     /// When the comparison began.
     pub start: Instant,
     /// Receives a line for each step of progress.
@@ -56,6 +58,8 @@ impl Runner for CaseRunner<'_> {
         fs::create_dir_all(&folder)
             .with_context(|| format!("cannot create {}", folder.display()))?;
         let label = &self.variants[variant].label;
+        self.runs += 1;
+        progress::doing(&format!("run {}: {label}", self.runs));
         let record = self.steps_of(variant, &folder).with_context(|| label.clone());
         remove(&folder)?;
         record

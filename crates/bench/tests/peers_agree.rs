@@ -6,7 +6,7 @@ use blockmill_bench::definition::{Definition, Settings};
 use blockmill_bench::job::Job;
 use blockmill_bench::peers::{self, Peer, Ready};
 use blockmill_bench::workloads::{self, Workload};
-use blockmill_pipeline::record::{CHUNK, RunRecord, VALIDATION, WALL_S};
+use blockmill_pipeline::record::{CHECK_DECODE, CHECK_VERIFY, CHUNK, RunRecord, WALL_S, WRITE};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -226,7 +226,7 @@ fn real_headers_end_at_the_same_head() {
         assert_eq!((record.result.tip_number, record.result.tip_hash.as_str()), (16383, HASH));
         let chunks = record.series(CHUNK).unwrap();
         assert_eq!((chunks.len(), chunks.values("blocks").iter().sum::<f64>()), (8, 16383.0));
-        assert_eq!(record.phases(), ["decode", VALIDATION, "write"]);
+        assert_eq!(record.phases(), [CHECK_DECODE, CHECK_VERIFY, WRITE]);
         let busy: f64 = record.phases().iter().map(|phase| record.busy_s(phase)).sum();
         println!("{peer}: {} s, busy {busy}", record.wall_s());
         assert!(busy > 0.0 && busy <= record.facts.value(WALL_S));

@@ -25,7 +25,7 @@ use crate::{BlockHash, Level, data_folder};
 pub(crate) use assumed::{assumed_height, assumed_valid};
 use blockmill_archive::blkdat::BlockFiles;
 use blockmill_hashes::ManySha256;
-use blockmill_pipeline::{Flow, Stages};
+use blockmill_pipeline::{Flow, RunClock, Stages};
 use blockmill_verdict::Progress;
 use commit::Store;
 use std::path;
@@ -55,13 +55,13 @@ pub fn import_found_by(
     data: &path::Path,
     mut progress: impl FnMut(&Progress) + Send,
 ) -> (Run, Result<(), Error>) {
-    let start = Instant::now();
+    let clock = RunClock::start();
     let mut run = Run { started_unix: blockmill_pipeline::record::unix_time(), ..Run::default() };
-    let mut outcome = passes(finder, files, options, data, &mut progress, &mut run, start);
+    let mut outcome = passes(finder, files, options, data, &mut progress, &mut run, clock.began());
     if matches!(outcome, Err(Error::Stopped)) {
         (run.stopped, outcome) = (true, Ok(()));
     }
-    run.wall_s = start.elapsed().as_secs_f64();
+    (run.wall_s, run.cpu) = (clock.wall_s(), clock.cpu());
     (run, outcome)
 }
 

@@ -7,6 +7,7 @@ use crate::index::{Anchor, Tree, WrongLength};
 use crate::multiset::Proof;
 use blockmill_pipeline::Times;
 use blockmill_pipeline::record::ChunkTimes;
+use blockmill_pipeline::usage::CpuTimes;
 use blockmill_verdict::{BlockRef, FaultReport, RunOutcome, Shortfall, Status};
 use std::time::{Duration, Instant};
 
@@ -129,6 +130,8 @@ pub struct Run {
     pub started_unix: f64,
     /// Time from the first byte to the last commit, in seconds.
     pub wall_s: f64,
+    /// CPU time of the process in the same interval.
+    pub cpu: CpuTimes,
     /// The part of it that commits took.
     pub commit_s: f64,
 }
@@ -163,6 +166,7 @@ impl Run {
             shortfalls: self.shortfalls.clone(),
             started_unix: self.started_unix,
             wall_s: self.wall_s,
+            cpu: self.cpu,
         }
     }
 

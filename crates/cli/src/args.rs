@@ -1,5 +1,6 @@
 //! The command line: verbs, flags and their help.
 
+pub mod bench;
 mod check;
 mod execution;
 mod export;
@@ -13,7 +14,7 @@ mod verification;
 
 use blockmill_archive::Target;
 use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, value_parser};
+use clap::{Args, CommandFactory, Parser, Subcommand, value_parser};
 use std::ffi::OsString;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -48,22 +49,35 @@ pub struct Cli {
     pub general: General,
 }
 
+/// The command line as completions and the manual have it: with the flags of `bench`, and the names
+/// of what it measures.
+pub fn documented() -> clap::Command {
+    Cli::command().mut_subcommand("bench", |bench| {
+        let about = bench.get_about().cloned().unwrap_or_default();
+        let flags = bench::Bench::augment_args(clap::Command::new("bench"));
+        bench::with_names(flags).about(about)
+    })
+}
+
+/// The default of `--color`.
+pub const AUTO: &str = "auto";
+
 /// The flags that every command has.
 #[derive(Args, Clone, Debug, Default)]
 pub struct General {
     /// Print one JSON document instead of text
     #[arg(long, global = true)]
     pub json: bool,
-    /// Print also what was found and measured, and the CPU time of the phases
+    /// Print also what was found and measured, and the thread time of the stages
     #[arg(long, short, global = true)]
     pub verbose: bool,
     /// Print nothing but errors
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Colour text: auto (where a terminal shows it), always or never
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, global = true, value_name = "WHEN", default_value = AUTO)]
     #[arg(hide_short_help = true, hide_possible_values = true, hide_default_value = true)]
-    #[arg(value_parser = ["auto", "always", "never"])]
+    #[arg(value_parser = [AUTO, "always", "never"])]
     pub color: String,
     /// Read flags from this file [default: blockmill.toml, if there is one]
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]

@@ -2,7 +2,7 @@
 //! records.
 
 use crate::answer::Answer;
-use crate::args::{General, Report};
+use crate::args::{AUTO, General, Report};
 use anyhow::Result;
 use blockmill_platform::{exec, files};
 use blockmill_verdict::{FaultReport, Status};
@@ -39,7 +39,12 @@ pub fn report(args: &Report, general: &General) -> Result<Answer> {
 /// The flags that every command has, as they were given.
 fn flags(general: &General) -> Vec<OsString> {
     let mut words: Vec<OsString> = vec![];
-    words.extend(general.json.then(|| "--json".into()));
+    let given =
+        [("--json", general.json), ("--quiet", general.quiet), ("--verbose", general.verbose)];
+    words.extend(given.into_iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| flag.into()));
+    if general.color != AUTO {
+        words.push(format!("--color={}", general.color).into());
+    }
     for (flag, file) in [("--config", &general.config), ("--log", &general.log)] {
         if let Some(file) = file {
             words.extend([flag.into(), file.into()]);

@@ -83,9 +83,13 @@ pub mod witnesses {
 use answer::Answer;
 use anyhow::Result;
 use args::{Cli, Command};
+/// Flags of `bench`, for the program that it starts.
+pub mod bench_flags {
+    pub use crate::args::bench::{BENCHMARKS, Bench, DISTURBED, SEED, in_percent, with_names};
+}
+
 pub use args::{Force, General};
 use blockmill_pipeline::Cancel;
-use clap::CommandFactory;
 use front::CommandLine;
 use std::process::ExitCode;
 
@@ -144,9 +148,9 @@ fn answer(cli: &mut Cli, cancel: Cancel) -> Result<Answer> {
         Command::Report(args) => report::run(args, &cli.general),
         Command::Serve(args) => serve::run(args, &cancel),
         Command::Demo(args) => demo::run(args, json),
-        Command::Completions { shell } => manual::completions(Cli::command(), *shell, json),
+        Command::Completions { shell } => manual::completions(args::documented(), *shell, json),
         Command::Man { folder, force } => {
-            manual::run(Cli::command(), manual::pages::PAGES, folder, *force)
+            manual::run(args::documented(), manual::pages::PAGES, folder, *force)
         }
     }
 }

@@ -144,8 +144,7 @@ fn reference(roff: &mut Roff, command: &str, after: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Cli;
-    use clap::CommandFactory;
+    use crate::args::documented;
 
     #[test]
     fn every_exit_code_is_explained() {
@@ -157,7 +156,7 @@ mod tests {
     #[test]
     fn every_page_has_the_chapters_of_a_manual() {
         let folder = tempfile::tempdir().unwrap();
-        run(Cli::command(), pages::PAGES, folder.path(), Force::default()).unwrap();
+        run(documented(), pages::PAGES, folder.path(), Force::default()).unwrap();
         let files: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
         assert_eq!(files.len(), pages::PAGES.len());
         for file in files {

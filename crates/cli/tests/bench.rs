@@ -68,9 +68,28 @@ fn the_program_next_to_this_one_comes_before_the_path() {
         ("--json bench headers --pairs 1", "next headers --json --pairs 1"),
         ("bench --json report x", "next report --json x"),
         ("bench --list", "next --list"),
+        ("-q bench headers", "next headers --quiet"),
+        ("--color never bench -v headers", "next --color=never -v headers"),
         ("bench", "next"),
     ] {
         assert_eq!(started(&mut command(&program, words)).join(" "), expected, "{words}");
+    }
+}
+
+#[test]
+fn completions_and_the_manual_have_the_flags_of_bench_and_the_names_of_benches() {
+    let scratch = Scratch::new("bench-manual");
+    for shell in ["bash", "zsh", "fish"] {
+        let script = run(&mut blockmill(&format!("completions {shell}"))).stdout;
+        for word in ["ablate", "history", "rlp-hash-each", "reindex-index"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+    let ended = run(blockmill("man").arg(scratch.path("man")));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let page = fs::read_to_string(scratch.path("man/blockmill-bench.1")).expect("a page");
+    for word in ["ablate", "history", "rlp\\-hash\\-each"] {
+        assert!(page.contains(word), "{word}: {page}");
     }
 }
 

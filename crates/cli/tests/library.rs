@@ -6,6 +6,8 @@ use blockmill_cli::answer::Answer;
 use blockmill_cli::library::answers::Tables;
 use blockmill_cli::library::{self, ExportNames, Rows, VerifyOptions, answers};
 use blockmill_pipeline::Cancel;
+use blockmill_pipeline::record::RunRecord;
+use blockmill_pipeline::usage::cpu_times;
 use blockmill_verdict::{Level, Status};
 use serde_json::Value;
 use std::ffi::OsString;
@@ -64,6 +66,32 @@ fn a_document_is_that_of_the_program() {
     }
     let ours = parsed(library::answer(&words("inspect --deep", &chain), &Cancel::new()));
     assert_eq!(ours, document(&run(blockmill("inspect --deep --json").arg(&chain))));
+}
+
+/// A process can do several runs, as `demo` does: a run has the CPU time of its own part.
+#[test]
+fn the_record_of_a_run_leaves_out_what_the_process_used_before() {
+    let scratch = Scratch::new("library_cpu_time");
+    let recipes = [
+        "ethereum --headers 300",
+        "bitcoin --inputs 20 --blocks 30",
+        "neo --blocks 5 --txs 3 --accounts 4",
+    ];
+    for (number, recipe) in recipes.iter().enumerate() {
+        let [path, kept] = ["chain", "record"].map(|name| scratch.path(&format!("{name}{number}")));
+        succeed(blockmill(&format!("generate {recipe} --out")).arg(&path));
+        // more than these runs take
+        while cpu_times().total_s() < 1.0 {
+            std::hint::black_box(blockmill_hashes::keccak256(&[0; 100]));
+        }
+        let asked = format!("verify --record {}", kept.display());
+        let before = cpu_times();
+        let answer = parsed(library::answer(&words(&asked, &path), &Cancel::new()));
+        let meanwhile = cpu_times().since(before).total_s();
+        assert_eq!(answer["status"], "verified", "{answer:#}");
+        let own = RunRecord::read(&kept).unwrap().cpu_s();
+        assert!(own <= meanwhile + 1e-6, "{recipe}: {own} s of CPU time in {meanwhile} s");
+    }
 }
 
 #[test]

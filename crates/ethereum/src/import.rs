@@ -16,7 +16,8 @@ use crate::verify::Checks;
 pub use crate::verify::{ChainRules, HeaderChecks};
 use batch::Batch;
 use blockmill_archive::{Archive, Want};
-use blockmill_pipeline::{Derived, Flow, Stages};
+use blockmill_pipeline::record::{READ, WRITE};
+use blockmill_pipeline::{Derived, Flow, RunClock, Stages};
 use blockmill_verdict::Progress;
 use std::time::{Duration, Instant};
 
@@ -66,7 +67,7 @@ pub(crate) fn import_after(
     mut progress: impl FnMut(&Progress) + Send,
 ) -> (Run, Result<(), Error>) {
     let Wiring { headers, sink } = wiring;
-    let start = Instant::now();
+    let clock = RunClock::start();
     let survey = archive.survey(wanted(archive, options.level), options.until.is_some());
     let mut run = match survey {
         Ok(survey) => Run::of(survey),
@@ -76,7 +77,7 @@ pub(crate) fn import_after(
     let mut outcome = match beginning.map_or_else(|| resume::begin(archive, options, sink), Ok) {
         Ok(known) => {
             let wiring = Wiring { headers, sink: &mut *sink };
-            stages(known, archive, options, wiring, &mut progress, &mut run, start)
+            stages(known, archive, options, wiring, &mut progress, &mut run, &clock)
         }
         Err(error) => Err(error),
     };
@@ -88,7 +89,7 @@ pub(crate) fn import_after(
     let sync = Instant::now();
     let synced = remove_doubtful_tip(&run, &outcome, options, sink).and_then(|()| sink.sync());
     run.sync_s = sync.elapsed().as_secs_f64();
-    run.wall_s = start.elapsed().as_secs_f64();
+    (run.wall_s, run.cpu) = (clock.wall_s(), clock.cpu());
     // read the tip back: report only what is durable
     let (committed, read_back) = match commit::read_back(sink) {
         Ok(number) => (number, Ok(())),
@@ -128,7 +129,7 @@ fn stages(
     Wiring { headers, sink }: Wiring<'_>,
     progress: &mut (dyn FnMut(&Progress) + Send),
     run: &mut Run,
-    start: Instant,
+    clock: &RunClock,
 ) -> Result<(), Error> {
     run.resumed = beginning.resumed;
     let want = wanted(archive, options.level);
@@ -140,8 +141,8 @@ fn stages(
     let commit = Commit { chain: options.spec.genesis.hash, level: options.level };
     let (threads, batches) = workers(options);
     let mut execution = Execution::begin(options, sink)?;
-    let (wall_s, cpu) = (start.elapsed().as_secs_f64(), blockmill_pipeline::usage::cpu_times());
-    run.setup = execution.is_some().then_some(Setup { wall_s, cpu });
+    let ready = Setup { wall_s: clock.wall_s(), cpu: clock.cpu() };
+    run.setup = execution.is_some().then_some(ready);
     if execution.is_none() && options.level >= Level::Execution {
         // asked to stop before there was a state
         run.stopped = true;
@@ -158,7 +159,7 @@ fn stages(
     let write = |batch: &mut Batch| -> Result<Flow, Error> {
         run.bytes += batch.blocks.packed.disk_bytes();
         let written = write_new(sink, &commit, &batch.verified())?;
-        run.add(batch, written, start);
+        run.add(batch, written, clock.began());
         tip = batch.tip().or(tip.take());
         if run.bytes - synced_at >= SYNC_EVERY {
             synced_at = run.bytes;
@@ -174,13 +175,13 @@ fn stages(
             None => Ok(Flow::Continue),
         }
     };
-    let checked = Stages::read("read", read)
+    let checked = Stages::read(READ, read)
         .watched(options.cancel.live())
         .parallel(CHECK, |batch| batch.check(&checks));
     let link = |batch: &mut Batch| batch.link(&checks, &mut chain);
     let ended = Execution::stages(&mut execution, checked, link)
         .consume(consumer, derive)
-        .write("write", write)
+        .write(WRITE, write)
         .run(batches, threads);
     (run.times, chain.tip) = (ended.times, tip);
     run.notes.extend(reader.note());

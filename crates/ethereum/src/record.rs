@@ -10,11 +10,10 @@ use crate::options::Options;
 use crate::run::{PHASES, Run};
 use blockmill_archive::Archive;
 use blockmill_pipeline::options::OptionSet;
-use blockmill_pipeline::record::{Data, Outcome, Program, RunRecord};
+use blockmill_pipeline::record::{
+    CHECK_DECODE, CHECK_SENDERS, CHECK_VERIFY, Data, Outcome, Program, RunRecord,
+};
 use blockmill_verdict::Hex;
-
-/// The part of the check that recovers senders.
-const SENDERS: &str = "senders";
 
 /// The record of `run`, called `label` in tables; `program` is this one.
 pub fn of(
@@ -78,18 +77,10 @@ fn checksum(run: &Run) -> Option<String> {
 }
 
 /// Shows the check in its parts, which share its time: decoding, the rules and, if any were
-/// recovered, the senders.
+/// recovered there, the senders.
 fn split_check(run: &Run, record: &mut RunRecord) {
-    let sum = |phase: usize| run.chunks.iter().map(|chunk| chunk.busy_s[phase]).sum();
-    let (decode, validate): (f64, f64) = (sum(1), sum(2));
-    let all = decode + validate;
-    let decode = if all > 0.0 { decode / all } else { 0.5 };
-    let senders = run.senders_busy.as_secs_f64();
-    // senders recovered by the thread that executes are a part of its time
-    let senders = if senders < validate { senders / all } else { 0.0 };
-    let mut parts = vec![("decode", decode), ("verify", 1.0 - decode - senders)];
-    parts.extend((senders > 0.0).then_some((SENDERS, senders)));
-    record.split_stage(CHECK, parts);
+    let parts = [CHECK_DECODE, CHECK_VERIFY, CHECK_SENDERS].map(|part| (part, record.busy_s(part)));
+    record.split_stage(CHECK, &parts);
     let stages = record.stages.iter_mut();
-    stages.filter(|stage| stage.name == SENDERS).for_each(|stage| stage.items = run.senders);
+    stages.filter(|stage| stage.name == CHECK_SENDERS).for_each(|stage| stage.items = run.senders);
 }

@@ -12,21 +12,23 @@ use crate::link::{BlockId, Link, Tip};
 use crate::options::Options;
 use blockmill_archive::Survey;
 use blockmill_pipeline::Times;
-use blockmill_pipeline::record::{ChunkTimes, VALIDATION, WRITE};
+use blockmill_pipeline::record::{
+    CHECK_DECODE, CHECK_SENDERS, CHECK_VERIFY, ChunkTimes, LINK, READ, WRITE,
+};
 use blockmill_pipeline::usage::CpuTimes;
 use blockmill_verdict::{RunOutcome, Shortfall, ShortfallKind, Status, counted};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// The phases of a chunk; linking is part of the validation.
-pub(crate) const PHASES: [&str; 4] = ["read", "decode", VALIDATION, WRITE];
+/// The phases of a chunk: stages, and parts of the stage `check`.
+pub(crate) const PHASES: [&str; 6] = [READ, CHECK_DECODE, CHECK_VERIFY, CHECK_SENDERS, LINK, WRITE];
 
 /// The time until the state was ready.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Setup {
     /// Wall time in seconds.
     pub wall_s: f64,
-    /// CPU time of the process.
+    /// CPU time of the process in the same interval.
     pub cpu: CpuTimes,
 }
 
@@ -63,8 +65,6 @@ pub struct Run {
     pub transactions: u64,
     /// Senders that were recovered.
     pub senders: u64,
-    /// Hashing what was signed, and recovering the keys, summed over the threads.
-    pub senders_busy: Duration,
     /// Accumulators of era1 and ere files that were recomputed and found equal.
     pub accumulators: u64,
     /// Proofs of ere files that lead to roots of the beacon chain that the user trusts.
@@ -103,6 +103,8 @@ pub struct Run {
     pub started_unix: f64,
     /// From the first read to the last write, in seconds.
     pub wall_s: f64,
+    /// CPU time of the process in the same interval.
+    pub cpu: CpuTimes,
     /// The part of `wall_s` that the last sync to disk took, in seconds.
     pub sync_s: f64,
 }
@@ -129,6 +131,7 @@ impl Run {
             shortfalls: self.shortfalls.clone(),
             started_unix: self.started_unix,
             wall_s: self.wall_s,
+            cpu: self.cpu,
             ..RunOutcome::default()
         }
         .ended(ended.as_ref().err().map(|error| (error.status(), error.report())), self.stopped)
@@ -178,7 +181,6 @@ impl Run {
         self.seals_checked += content.seals_checked;
         self.transactions += content.transactions;
         self.senders += content.senders;
-        self.senders_busy += times.check.senders;
         let (Some(first), Some(last)) = (new.clone().next(), new.clone().last()) else { return };
         self.ends_era = batch.linked.ends_era();
         self.seals_left += content.seals_left;
@@ -194,9 +196,7 @@ impl Run {
         self.chunks.push(ChunkTimes {
             first,
             blocks: new.len() as u64,
-            busy_s: [times.read, times.check.decode, times.check.validate, written]
-                .map(|time| time.as_secs_f64())
-                .to_vec(),
+            busy_s: times.phases(written).map(|time| time.as_secs_f64()).to_vec(),
             end_s: start.elapsed().as_secs_f64(),
         });
     }

@@ -96,7 +96,7 @@ impl RunCollector {
                 Some(Unit::Bytes),
                 status.bytes as f64,
             ),
-            ("process_cpu", "CPU time of the process", Some(Unit::Seconds), status.cpu_s),
+            ("process_cpu", "CPU time of the process", Some(Unit::Seconds), status.process_cpu_s),
             (
                 "blockmill_disk_read",
                 "Bytes that the process read from disks",
@@ -233,7 +233,7 @@ mod tests {
             label: "im\"port".into(),
             number: 99,
             blocks: 100,
-            cpu_s: 2.5,
+            process_cpu_s: 2.5,
             major_page_faults: 9,
             committed: Some(90),
             known: Some(100),

@@ -3,12 +3,12 @@
 use crate::About;
 use crate::eta::{Eta, Looks};
 use crate::execution::Execution;
+use blockmill_pipeline::RunClock;
 use blockmill_pipeline::live::{self, Live};
 use blockmill_pipeline::record::{self, PEAK_RSS_BYTES, Program, RunRecord, SLICE, START_S};
 use blockmill_pipeline::usage;
 use blockmill_platform::proc;
 use serde::Serialize;
-use std::time::Instant;
 
 /// A run at one moment. Times are seconds, sizes bytes.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -53,8 +53,10 @@ pub struct Status {
     pub stages: Vec<Stage>,
     /// Length of a slice of the run's time.
     pub slice_s: f64,
-    /// CPU time of the process.
+    /// CPU time of the run.
     pub cpu_s: f64,
+    /// CPU time of the process since its start.
+    pub process_cpu_s: f64,
     /// Memory that the process holds now, and the most that it held.
     pub memory_bytes: u64,
     /// The most memory that the process held.
@@ -102,13 +104,7 @@ pub struct Stage {
 impl Status {
     /// The status of a run that has ended, from its record.
     pub fn of_record(record: &RunRecord) -> Self {
-        let slices = record.series(SLICE);
-        let stage = |stage: &record::Stage| Stage {
-            name: stage.name.clone(),
-            busy_s: stage.busy_s,
-            slices: slices.map_or(vec![], |slices| slices.values(&stage.name).to_vec()),
-        };
-        let starts = slices.map_or(&[][..], |slices| slices.values(START_S));
+        let starts = record.series(SLICE).map_or(&[][..], |slices| slices.values(START_S));
         let wall_s = record.wall_s();
         Self {
             version: version(&record.program),
@@ -129,9 +125,10 @@ impl Status {
             execution: Execution::of_record(record),
             eta: None,
             threads: record.stages.iter().map(|stage| stage.threads as usize).max().unwrap_or(0),
-            stages: record.stages.iter().map(stage).collect(),
+            stages: stages_of(record),
             slice_s: starts.get(1).copied().unwrap_or(0.0),
             cpu_s: record.cpu_s(),
+            process_cpu_s: record.cpu_s(),
             memory_bytes: 0,
             peak_memory_bytes: record.facts.count_of(PEAK_RSS_BYTES),
             disk_read_bytes: 0,
@@ -142,18 +139,35 @@ impl Status {
     }
 }
 
+/// The stages as a run shows them while it goes on: the parts of one (`check: decode`) together.
+fn stages_of(record: &RunRecord) -> Vec<Stage> {
+    let mut all: Vec<Stage> = vec![];
+    for part in &record.stages {
+        let name = part.name.split(": ").next().unwrap_or_default();
+        match all.last_mut().filter(|last| last.name == name) {
+            Some(last) => last.busy_s += part.busy_s,
+            None => {
+                let slices = record.series(SLICE).map_or(&[][..], |slices| slices.values(name));
+                let (name, slices) = (name.to_owned(), slices.to_vec());
+                all.push(Stage { name, busy_s: part.busy_s, slices });
+            }
+        }
+    }
+    all
+}
+
 /// Samples the status of a run repeatedly.
 #[derive(Debug)]
 pub struct Watcher {
     about: About,
     live: Live,
-    start: Instant,
+    clock: RunClock,
     looks: Looks,
 }
 
 impl Watcher {
     pub fn new(about: About, live: Live) -> Self {
-        Self { about, live, start: Instant::now(), looks: Looks::default() }
+        Self { about, live, clock: RunClock::start(), looks: Looks::default() }
     }
 
     /// Changes the description of the run.
@@ -164,13 +178,13 @@ impl Watcher {
     /// Adds a sample.
     pub fn look(&mut self) {
         let bytes = self.live.look().progress.bytes;
-        self.looks.add(self.start.elapsed().as_secs_f64(), bytes);
+        self.looks.add(self.clock.wall_s(), bytes);
     }
 
     pub fn status(&self) -> Status {
-        let Self { about, live, start, looks } = self;
+        let Self { about, live, clock, looks } = self;
         let state = live.look();
-        let (progress, elapsed_s) = (state.progress, start.elapsed().as_secs_f64());
+        let (progress, elapsed_s) = (state.progress, clock.wall_s());
         let total_bytes = progress.total_bytes.unwrap_or(about.total_bytes);
         let eta = looks.eta(total_bytes.saturating_sub(progress.bytes));
         let waits = state.following.as_ref().is_some_and(|it| it.changed.is_none());
@@ -179,7 +193,6 @@ impl Watcher {
             busy_s: stage.busy.as_secs_f64(),
             slices: state.timeline.busy_s(at).collect(),
         });
-        let cpu = usage::cpu_times();
         let io = proc::text("self/io");
         let status = proc::text("self/status");
         Status {
@@ -203,7 +216,8 @@ impl Watcher {
             threads: state.threads,
             stages: stages.collect(),
             slice_s: state.timeline.width_s(),
-            cpu_s: cpu.user_s + cpu.sys_s,
+            cpu_s: clock.cpu().total_s(),
+            process_cpu_s: usage::cpu_times().total_s(),
             memory_bytes: proc::bytes(&status, "VmRSS").unwrap_or(0),
             peak_memory_bytes: usage::peak_rss_bytes(),
             disk_read_bytes: counter(&io, "read_bytes"),
@@ -248,6 +262,23 @@ mod tests {
         assert_eq!(status.version, "0.1.0 c0ffee");
         live.progress(&Progress { total_bytes: Some(2000), ..Progress::default() });
         assert_eq!(watcher.status().total_bytes, 2000);
+    }
+
+    #[test]
+    fn a_record_has_the_stages_of_the_run_that_it_is_of() {
+        use blockmill_pipeline::record::{CHECK_DECODE, CHECK_VERIFY, Series, WRITE};
+        let mut record = RunRecord::new(Program::default(), "import");
+        let part = |name: &str, busy_s| record::Stage {
+            name: name.into(),
+            busy_s,
+            ..record::Stage::default()
+        };
+        record.stages = vec![part(CHECK_DECODE, 0.5), part(CHECK_VERIFY, 2.0), part(WRITE, 1.0)];
+        record.series.push(Series::new(SLICE).measured("check", "s", vec![1.0, 1.5]));
+        let stages = Status::of_record(&record).stages;
+        let shown: Vec<_> =
+            stages.iter().map(|it| (it.name.as_str(), it.busy_s, it.slices.len())).collect();
+        assert_eq!(shown, [("check", 2.5, 2), (WRITE, 1.0, 0)]);
     }
 
     #[test]

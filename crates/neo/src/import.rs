@@ -1,4 +1,4 @@
-//! The front door: wires the stages of an import (read, check, link and execute, tasks, write).
+//! The front door: wires the stages of an import (read, check, link or execute, tasks, write).
 
 mod assumed;
 mod batch;
@@ -25,11 +25,13 @@ use crate::Level;
 use crate::error::Error;
 use crate::header::rules::Parent;
 use crate::ledger::Facts;
+use crate::run::connect_stage;
 use crate::types::{Block, UInt256};
 use batch::Checks;
 use blockmill_archive::acc::{self, Dumps};
 use blockmill_hashes::ManySha256;
-use blockmill_pipeline::{Flow, Stages};
+use blockmill_pipeline::record::{READ, WRITE};
+use blockmill_pipeline::{Flow, RunClock, Stages};
 use blockmill_store::ChainStore;
 use blockmill_verdict::Progress;
 use link::Link;
@@ -49,17 +51,17 @@ pub fn import(
     sink: &mut Sink,
     mut progress: impl FnMut(&Progress) + Send,
 ) -> (Run, Result<(), Error>) {
-    let start = Instant::now();
+    let clock = RunClock::start();
     let mut run = Run { started_unix: blockmill_pipeline::record::unix_time(), ..Run::default() };
     let (unread, notes) = dumps.left_out().judge(options.until.is_some());
     run.shortfalls.extend(unread);
     run.left_out = notes;
-    let outcome = stages(dumps, options, sink, &mut progress, &mut run, start);
+    let outcome = stages(dumps, options, sink, &mut progress, &mut run, clock.began());
     let outcome = run.judge(options.partial, outcome);
     let sync = Instant::now();
     let synced = sink.sync();
     run.sync_s = sync.elapsed().as_secs_f64();
-    run.wall_s = start.elapsed().as_secs_f64();
+    (run.wall_s, run.cpu) = (clock.wall_s(), clock.cpu());
     // read the tip back: report only what is durable
     let read_back = sink.read_back(options.protocol.state_root_in_header);
     run.committed = read_back.as_ref().ok().and_then(|tip| tip.as_ref()).and(sink.committed());
@@ -92,7 +94,6 @@ fn stages(
     let threads = settings.stages.threads(options.threads);
     let batches = (0..blockmill_pipeline::buffers(threads)).map(|_| Batch::default()).collect();
     let (mut execution, tasks) = execution::begin(options, sink, assumed)?;
-    let connected = if execution.is_some() { "link and execute" } else { "link" };
     let repeated = Repeated::new(dumps, from);
     let (executes, mut root) = (options.level >= Level::Execution, sink.root());
     let mut writer = Writer::new(options, sink, (tip, commit, repeated), run, progress, start);
@@ -119,16 +120,16 @@ fn stages(
         // stop after a fault
         Ok(if batch.fault.is_some() { Flow::Stop } else { flow })
     };
-    let ended = Stages::read("read", read)
+    let ended = Stages::read(READ, read)
         .watched(options.cancel.live())
         .parallel(CHECK, |batch| checks.check(batch))
-        .serial(connected, connect)
+        .serial(connect_stage(executes), connect)
         .fork(tasks)
         .serial("roots", |batch| check_roots(batch, executes, &mut root))
         .consume(options.consumer.as_ref(), |batch: &Batch, derive| {
             batch.verified().map(|blocks| derive(&blocks))
         })
-        .write("write", |batch| writer.write(batch))
+        .write(WRITE, |batch| writer.write(batch))
         .run(batches, threads);
     let (last, next) = writer.end();
     run.times = ended.times;

@@ -3,10 +3,10 @@
 use crate::error::Error;
 use crate::import::CHECK;
 use crate::options::Options;
-use crate::run::{PHASES, Run};
+use crate::run::{Run, phases};
 use blockmill_archive::acc::Dumps;
 use blockmill_pipeline::options::OptionSet;
-use blockmill_pipeline::record::{Data, Program, RunRecord};
+use blockmill_pipeline::record::{CHECK_DECODE, CHECK_VERIFY, Data, Program, RunRecord};
 use blockmill_verdict::{Level, counted, grouped};
 
 /// Builds the record of `run`. `label` is its name in tables, `program` the running program.
@@ -20,7 +20,8 @@ pub fn of(
     label: &str,
 ) -> RunRecord {
     let run_outcome = run.outcome(outcome);
-    let chunks = (&run.chunks[..], &PHASES[..]);
+    let phases = phases(run.root.is_some());
+    let chunks = (&run.chunks[..], &phases[..]);
     let mut record = RunRecord::of_run(program, label, &run_outcome, chunks, &run.times);
     let (first, last) = (record.data.first, record.data.last);
     record.data = Data {
@@ -41,7 +42,7 @@ pub fn of(
     if let Some(root) = run.root {
         record.answer.insert("root".into(), root.to_string());
     }
-    split_check(run, &mut record);
+    split_check(&mut record);
     record.result.checked = checked(run, options);
     record.result.unchecked = unchecked(run, options);
     record.notes = notes(run);
@@ -49,13 +50,10 @@ pub fn of(
     record
 }
 
-/// Shows the check stage as decoding and verification, which share its waiting time in proportion
-/// to their busy time.
-fn split_check(run: &Run, record: &mut RunRecord) {
-    let sum = |phase: usize| run.chunks.iter().map(|chunk| chunk.busy_s[phase]).sum::<f64>();
-    let (decode, verify) = (sum(1), sum(2));
-    let share = if decode + verify > 0.0 { decode / (decode + verify) } else { 0.5 };
-    record.split_stage(CHECK, [("decode", share), ("verify", 1.0 - share)]);
+/// Shows the check stage as decoding and verification, which share its time.
+fn split_check(record: &mut RunRecord) {
+    let parts = [CHECK_DECODE, CHECK_VERIFY].map(|part| (part, record.busy_s(part)));
+    record.split_stage(CHECK, &parts);
 }
 
 /// What was checked of every block.

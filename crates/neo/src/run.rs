@@ -7,12 +7,22 @@ use crate::import::Batch;
 use crate::rule::Violation;
 use crate::types::UInt256;
 use blockmill_pipeline::Times;
-use blockmill_pipeline::record::{ChunkTimes, VALIDATION, WRITE};
+use blockmill_pipeline::record::{
+    CHECK_DECODE, CHECK_VERIFY, ChunkTimes, EXECUTE, LINK, READ, WRITE,
+};
+use blockmill_pipeline::usage::CpuTimes;
 use blockmill_verdict::{BlockRef, RunOutcome, Shortfall, Status};
 use std::time::{Duration, Instant};
 
-/// The phases of a batch.
-pub(crate) const PHASES: [&str; 4] = ["read", "decode", VALIDATION, WRITE];
+/// The phases of a batch, as stages and parts of stages: with execution, or without.
+pub(crate) fn phases(executes: bool) -> [&'static str; 5] {
+    [READ, CHECK_DECODE, CHECK_VERIFY, connect_stage(executes), WRITE]
+}
+
+/// The name of the stage that links blocks and, at level `execution`, executes them.
+pub(crate) fn connect_stage(executes: bool) -> &'static str {
+    if executes { EXECUTE } else { LINK }
+}
 
 /// Limit of tolerated violations that are listed.
 const LISTED_VIOLATIONS: usize = 10;
@@ -62,6 +72,8 @@ pub struct Run {
     pub started_unix: f64,
     /// Wall time from the first read to the last write, in seconds.
     pub wall_s: f64,
+    /// CPU time of the process in the same interval.
+    pub cpu: CpuTimes,
     /// Time of the last sync to disk, in seconds.
     pub sync_s: f64,
 }
@@ -86,6 +98,7 @@ impl Run {
             shortfalls: self.shortfalls.clone(),
             started_unix: self.started_unix,
             wall_s: self.wall_s,
+            cpu: self.cpu,
             ..RunOutcome::default()
         }
         .ended(ended.as_ref().err().map(|error| (error.status(), error.report())), self.stopped)
@@ -112,7 +125,7 @@ impl Run {
         self.chunks.push(ChunkTimes {
             first: first.into(),
             blocks: count,
-            busy_s: [times.read, times.decode, times.verify + times.link, written]
+            busy_s: [times.read, times.decode, times.verify, times.link, written]
                 .map(|time| time.as_secs_f64())
                 .to_vec(),
             end_s: start.elapsed().as_secs_f64(),

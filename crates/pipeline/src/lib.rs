@@ -9,12 +9,14 @@ pub mod usage;
 
 mod cancel;
 pub mod live;
+mod run_clock;
 mod schedule;
 mod stages;
 mod timeline;
 mod times;
 
 pub use cancel::Cancel;
+pub use run_clock::RunClock;
 pub use schedule::Flow;
 pub use stages::{CarriesRows, Derived, Ended, StageOrder, Stages, Task, buffers};
 pub use timeline::Timeline;

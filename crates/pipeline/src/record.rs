@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
 use crate::times::{StageTimes, ThreadTimes};
+use crate::usage::CpuTimes;
 pub use facts::{BLOCKS_PER_S, CPU_SYS_S, CPU_USER_S, Facts, MGAS_PER_S, PEAK_RSS_BYTES, WALL_S};
 pub use file::{RecordError, read_json, write_json};
 pub use load::{Load, LoadWatch};
@@ -32,12 +33,22 @@ pub use series::{
 };
 
 /// The schema version that this program writes and reads.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 
-/// One of the two phases that the reference for headers (holiman/headerimport) measures, and so
-/// does everything that is compared with it.
-pub const VALIDATION: &str = "validation";
-/// The other of the two.
+/// The stage that reads an archive.
+pub const READ: &str = "read";
+/// The part of the stage `check` that decompresses and decodes.
+pub const CHECK_DECODE: &str = "check: decode";
+/// The part of the stage `check` that hashes and verifies. With [`WRITE`] one of the two phases
+/// that the reference for headers (holiman/headerimport) measures.
+pub const CHECK_VERIFY: &str = "check: verify";
+/// The part of the stage `check` that recovers the senders of transactions.
+pub const CHECK_SENDERS: &str = "check: senders";
+/// The stage that ties chunks to the chain.
+pub const LINK: &str = "link";
+/// The stage that executes transactions in order.
+pub const EXECUTE: &str = "execute";
+/// The stage that writes to the store.
 pub const WRITE: &str = "write";
 
 /// Everything that is recorded about one run.
@@ -163,9 +174,10 @@ impl RunRecord {
         self.facts.set(BLOCKS_PER_S, rate(self.data.blocks, wall_s));
     }
 
-    /// Sets what this process has used so far.
-    pub fn take_usage(&mut self) {
-        let cpu = crate::usage::cpu_times();
+    /// Sets the CPU time of the run, and the most memory that this process has held so far. A
+    /// process can do several runs: `cpu` is the difference between the end of this one and its
+    /// start.
+    pub fn take_usage(&mut self, cpu: CpuTimes) {
         self.facts.set(CPU_USER_S, cpu.user_s);
         self.facts.set(CPU_SYS_S, cpu.sys_s);
         if let peak @ 1.. = crate::usage::peak_rss_bytes() {
@@ -178,7 +190,7 @@ impl RunRecord {
         self.facts.value(WALL_S)
     }
 
-    /// CPU time of the process, in seconds.
+    /// CPU time of the process during the run, in seconds.
     pub fn cpu_s(&self) -> f64 {
         self.facts.value(CPU_USER_S) + self.facts.value(CPU_SYS_S)
     }

@@ -1,16 +1,8 @@
 //! Resources that this process has used so far: CPU time and memory. The one file of the crate that
 //! differs between systems; if a system does not report a value, it is zero.
 
+pub use blockmill_verdict::CpuTimes;
 use std::time::Duration;
-
-/// CPU time of a process, in seconds, summed over its threads.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct CpuTimes {
-    /// Outside the kernel.
-    pub user_s: f64,
-    /// Inside the kernel.
-    pub sys_s: f64,
-}
 
 /// CPU time that this process has used since it started (getrusage(2)).
 pub fn cpu_times() -> CpuTimes {
@@ -25,8 +17,7 @@ pub fn thread_cpu_time() -> Duration {
 
 /// CPU time of all ended child processes, in seconds (getrusage(2)).
 pub fn children_cpu_s() -> f64 {
-    let CpuTimes { user_s, sys_s } = os::children_cpu_times();
-    user_s + sys_s
+    os::children_cpu_times().total_s()
 }
 
 /// The most memory that this process has held at once, in bytes; 0 when not known.
@@ -161,8 +152,7 @@ mod tests {
         while start.elapsed().as_millis() < 100 {
             sum = std::hint::black_box(sum.wrapping_add(1));
         }
-        let after = cpu_times();
-        assert!(after.user_s + after.sys_s > before.user_s + before.sys_s);
+        assert!(cpu_times().since(before).total_s() > 0.0);
     }
 
     #[cfg(unix)]

@@ -7,7 +7,7 @@ use blockmill_pipeline::record::{RunRecord, rate};
 
 use crate::format::{self, NONE};
 use crate::runs::{cautions, distinct, names, seals};
-use crate::stages::{parts, shown};
+use crate::stages::parts;
 use crate::summary::{INDEX, SET_UP, shown_phases};
 use crate::table::{Cell, Mark, Table};
 use crate::terminal::Colour;
@@ -71,13 +71,13 @@ pub(crate) fn table(records: &[RunRecord]) -> Table {
             let all = parts(r).into_iter().filter(|part| part.0 == stage);
             time(all.map(|part| part.1).sum()).map(Cell::from)
         });
-        push(&mut table, &format!("{}, thread time", shown(stage)), busy.collect());
+        push(&mut table, &format!("{stage}, thread time"), busy.collect());
     }
     lines(&mut table, &MORE_LINES);
-    for phase in records.iter().map(shown_phases).find(|all| !all.is_empty()).unwrap_or_default() {
+    for phase in distinct(records.iter().flat_map(shown_phases)) {
         for (name, pick) in PERCENTILES {
             let values = records.iter().map(|r| tail(r, phase, pick).map(Cell::from));
-            push(&mut table, &format!("{}, chunk {name}", shown(phase)), values.collect());
+            push(&mut table, &format!("{phase}, chunk {name}"), values.collect());
         }
     }
     for option in options(records) {

@@ -4,7 +4,7 @@
 use crate::format;
 use crate::table::{Cell, Table};
 use blockmill_pipeline::record::{BLOCK, Column, FIRST, MGAS_PER_S, Percentiles, RunRecord};
-use blockmill_pipeline::record::{SLOWEST_BLOCK, Series, Stage};
+use blockmill_pipeline::record::{SLOWEST_BLOCK, Series};
 
 /// From this many times the mean on, the work of a block explains its time.
 const MORE: f64 = 1.5;
@@ -45,15 +45,6 @@ pub fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     }
     facts.extend(slowest(record).map(|text| ("slowest", text)));
     facts
-}
-
-/// The stages that execute blocks, and how long each was busy; empty if no block was executed.
-pub(crate) fn stages(record: &RunRecord) -> impl Iterator<Item = (&str, f64)> {
-    let of_blocks = |stage: &&Stage| {
-        let column = blocks(record).and_then(|series| series.column(&stage.name));
-        column.is_some()
-    };
-    record.stages.iter().filter(of_blocks).map(|stage| (stage.name.as_str(), stage.busy_s))
 }
 
 /// Percentiles of what a block took in all.
@@ -173,19 +164,6 @@ mod tests {
         }
         let values: Vec<_> = facts(&record).into_iter().map(|(_, value)| value).collect();
         assert_eq!([&values[0], &values[2]], ["0 transactions", "6,300 accounts"]);
-    }
-
-    #[test]
-    fn the_time_of_a_run_has_its_stages_before_the_write() {
-        let mut record = sample::executed("x");
-        let other = sample::full("x", 1.0);
-        record.series.extend(other.series);
-        record.stages = other.stages;
-        record.stages[2].name = "execute".into();
-        let names: Vec<_> =
-            crate::summary::parts(&record).into_iter().map(|part| part.0.to_owned()).collect();
-        assert_eq!(names, ["set-up", "read", "decode", "validation", "execute", "write"]);
-        assert!(crate::summary::parts(&record).contains(&("execute", 0.4)));
     }
 
     #[test]

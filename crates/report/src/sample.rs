@@ -2,8 +2,9 @@
 #![allow(dead_code, reason = "each crate uses its part")]
 
 use blockmill_pipeline::record::{
-    BLOCK, BLOCKS, BlockRef, ChunkTimes, FIRST, MGAS_PER_S, PEAK_RSS_BYTES, Program, RunRecord,
-    SLICE, SLOWEST_BLOCK, START_S, Series, Stage, Thread, VALIDATION, WRITE,
+    BLOCK, BLOCKS, BlockRef, CHECK_DECODE, CHECK_VERIFY, ChunkTimes, FIRST, MGAS_PER_S,
+    PEAK_RSS_BYTES, Program, RunRecord, SLICE, SLOWEST_BLOCK, START_S, Series, Stage, Thread,
+    WRITE,
 };
 
 /// A run of 1,000,000 blocks of which nothing but the whole time was measured.
@@ -42,10 +43,10 @@ pub(crate) fn full(label: &str, pace: f64) -> RunRecord {
             end_s: pace * 0.002 * (first / 2048 + 1) as f64,
         });
     }
-    record.series = vec![Series::of_chunks(&chunks, &["read", "decode", VALIDATION, WRITE])];
+    record.series = vec![Series::of_chunks(&chunks, &["read", CHECK_DECODE, CHECK_VERIFY, WRITE])];
     let starts = (0..100).map(|slice| pace * f64::from(slice) / 100.0).collect();
     let mut slices = Series::new(SLICE).index(START_S, "s", starts);
-    for (stage, busy) in [("read", 0.05), ("verify", 0.8)] {
+    for (stage, busy) in [("read", 0.05), ("check", 0.8)] {
         let wave = |at: i32| busy * pace / 100.0 * (1.0 + (f64::from(at) / 9.0).sin());
         slices = slices.measured(stage, "s", (0..100).map(wave).collect());
     }
@@ -62,8 +63,8 @@ pub(crate) fn full(label: &str, pace: f64) -> RunRecord {
     };
     record.stages = vec![
         stage("read", 0.05, 0.45),
-        stage("decode", 0.15, 0.35),
-        stage("verify", 0.4, 0.1),
+        stage(CHECK_DECODE, 0.15, 0.35),
+        stage(CHECK_VERIFY, 0.4, 0.1),
         stage("write", 0.3, 0.2),
     ];
     record.threads = vec![Thread { busy_s: 0.6 * pace, idle_s: 0.4 * pace }; 2];

@@ -2,39 +2,29 @@
 
 use blockmill_pipeline::record::{RunRecord, Stage, Thread, rate};
 
-use crate::summary::{self, INDEX, SET_UP};
+use crate::summary::{INDEX, SET_UP};
 use crate::table::{Cell, Mark, Table};
 use crate::terminal::{Colour, two_part_bar};
 use crate::times::{THREAD_TIME, wall_and_cpu};
 use crate::{block_files, format};
 
-/// Parts of the stage `check`: what records call them, and people.
-const PARTS: [(&str, &str); 4] = [
-    ("decode", "check: decode"),
-    ("verify", "check: verify"),
-    ("senders", "check: senders"),
-    // of a chunk, with its senders
-    ("validation", "check: verify"),
-];
-
-/// The name of a stage or of a part of one, as charts, tables and the live page have it.
-#[must_use]
-pub fn shown(name: &str) -> &str {
-    PARTS.iter().find(|(part, _)| *part == name).map_or(name, |(_, shown)| shown)
-}
-
 /// The parts of a run's thread time, in the order of the work: what is done once before, then its
 /// stages; of a run without stages its phases.
 pub(crate) fn parts(record: &RunRecord) -> Vec<(&str, f64)> {
-    if record.stages.is_empty() {
-        return summary::parts(record);
-    }
     let before = match block_files::are_of(record) {
         true => (INDEX, record.facts.value("index_s")),
         false => (SET_UP, record.facts.value("setup_s")),
     };
-    let stages = record.stages.iter().map(|stage| (stage.name.as_str(), stage.busy_s));
-    [before].into_iter().chain(stages).collect()
+    [before].into_iter().chain(work(record)).collect()
+}
+
+/// The stages of a run and how long threads were in each; of a run without stages its phases.
+#[must_use]
+pub fn work(record: &RunRecord) -> Vec<(&str, f64)> {
+    match record.stages.is_empty() {
+        true => record.phases().into_iter().map(|name| (name, record.busy_s(name))).collect(),
+        false => record.stages.iter().map(|stage| (&*stage.name, stage.busy_s)).collect(),
+    }
 }
 
 /// Characters of the bar of a stage.
@@ -89,7 +79,7 @@ pub fn table(record: &RunRecord) -> Table {
     for (at, stage) in record.stages.iter().enumerate() {
         let mark = if bottleneck == Some(at) { Mark::Strong } else { Mark::Plain };
         table.rows.push(vec![
-            Cell::from(shown(&stage.name)).marked(mark),
+            Cell::from(stage.name.as_str()).marked(mark),
             Cell::from(format::percent(busy_share(stage))).marked(mark),
             format::figure(stage.busy_s).into(),
             format::figure(stage.wait_s).into(),
@@ -125,8 +115,6 @@ mod tests {
         assert!(stages_markdown(&record).contains("| **check: verify** | **80 %** | 0.400 "));
         let note = "Whole run: 1.00 s of wall time. Thread time: how long threads were in a stage";
         assert!(text.contains(note), "{text}");
-        let names = ["decode", "validation", "execute", "check"].map(shown);
-        assert_eq!(names, ["check: decode", "check: verify", "execute", "check"]);
     }
 
     #[test]

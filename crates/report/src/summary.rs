@@ -4,12 +4,12 @@ mod facts;
 mod short;
 
 use anstyle::Style;
-use blockmill_pipeline::record::{RunRecord, VALIDATION, WRITE};
+use blockmill_pipeline::record::{CHECK_DECODE, LINK, READ, RunRecord};
 use blockmill_verdict::Status;
 
 use crate::block_files;
-use crate::executed;
 use crate::format::{self, printable};
+use crate::stages::parts;
 use crate::terminal::{BAD, CAUTION, Colour, FAINT, GOOD, STRONG, WARN, bar, wrap};
 
 pub(crate) use facts::facts;
@@ -21,6 +21,8 @@ const SHOWN: usize = 10;
 const BAR: usize = 30;
 /// Columns of the names of rows.
 const NAMES: usize = 13;
+/// Columns of the names of stages, such as `execute-listed`.
+const STAGES: usize = 15;
 /// Columns next to which a hash is shown in short.
 const WIDE: usize = 124;
 
@@ -164,28 +166,12 @@ fn verified(record: &RunRecord) -> String {
 pub(crate) const SET_UP: &str = "set-up";
 pub(crate) const INDEX: &str = "index";
 
-/// The parts of the busy time that were measured, in the order of the work.
-pub(crate) fn parts(record: &RunRecord) -> Vec<(&str, f64)> {
-    let before = match block_files::are_of(record) {
-        true => (INDEX, record.facts.value("index_s")),
-        false => (SET_UP, record.facts.value("setup_s")),
-    };
-    let phases = record.phases().into_iter().map(|phase| (phase, record.busy_s(phase)));
-    let mut parts: Vec<_> = [before].into_iter().chain(phases).collect();
-    // what executes has stages of its own, before the write
-    let at = parts.iter().position(|(name, _)| *name == WRITE).unwrap_or(parts.len());
-    parts.splice(at..at, executed::stages(record));
-    parts
-}
-
-/// The phases that are shown over the chain: the two that the reference measures, or all but
-/// reading if the record does not distinguish them.
+/// The phases that are shown over the chain: checks, execution and writing, as far as they took
+/// time.
 pub(crate) fn shown_phases(record: &RunRecord) -> Vec<&str> {
-    let phases = record.phases();
-    match phases.contains(&VALIDATION) {
-        true => phases.into_iter().filter(|name| [VALIDATION, WRITE].contains(name)).collect(),
-        false => phases.into_iter().skip(1).collect(),
-    }
+    let is_shown =
+        |phase: &&str| ![READ, CHECK_DECODE, LINK].contains(phase) && record.busy_s(phase) > 0.0;
+    record.phases().into_iter().filter(is_shown).collect()
 }
 
 fn time_lines(record: &RunRecord, view: &View<'_>) -> String {
@@ -195,14 +181,14 @@ fn time_lines(record: &RunRecord, view: &View<'_>) -> String {
         return String::new();
     }
     // names, a time and a percentage take the rest
-    let room = view.width.map_or(BAR, |width| BAR.min(width.saturating_sub(NAMES + 22)));
+    let room = view.width.map_or(BAR, |width| BAR.min(width.saturating_sub(STAGES + 22)));
     let colour = view.colour;
-    let mut text = format!("  {}\n", colour.paint(STRONG, "CPU time of the phases"));
+    let mut text = format!("  {}\n", colour.paint(STRONG, "thread time of the stages"));
     for (name, seconds) in parts.into_iter().filter(|(_, seconds)| *seconds > 0.0) {
         let share = seconds / sum;
         text += &format!(
             "  {}{:>10} {:>5}  {}\n",
-            colour.paint(FAINT, &format!("{:<NAMES$}", printable(name))),
+            colour.paint(FAINT, &format!("{:<STAGES$}", printable(name))),
             format::duration(seconds),
             format::percent(share),
             bar(share, room)

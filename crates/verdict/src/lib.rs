@@ -32,7 +32,7 @@ pub use hex::{Digits, Hex, Reversed};
 pub use level::Level;
 pub use location::Location;
 pub use malformed::{Malformed, split_array, split_bytes};
-pub use outcome::{BlockRef, RunOutcome};
+pub use outcome::{BlockRef, CpuTimes, RunOutcome};
 pub use progress::{
     BLOCK_BOUNDS, BLOCK_PHASES, BlockTimes, Count, Counts, Execution, Progress, Recent,
 };

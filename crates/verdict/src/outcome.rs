@@ -13,6 +13,32 @@ pub struct BlockRef {
     pub hash: String,
 }
 
+/// CPU time, in seconds, summed over threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CpuTimes {
+    /// Outside the kernel.
+    pub user_s: f64,
+    /// Inside the kernel.
+    pub sys_s: f64,
+}
+
+impl CpuTimes {
+    /// Both together.
+    #[must_use]
+    pub fn total_s(self) -> f64 {
+        self.user_s + self.sys_s
+    }
+
+    /// The part that was used after `earlier`, an earlier reading of the same clock.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            user_s: (self.user_s - earlier.user_s).max(0.0),
+            sys_s: (self.sys_s - earlier.sys_s).max(0.0),
+        }
+    }
+}
+
 /// What a run did, whether it reached the end or not: the part that all chains share.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunOutcome {
@@ -42,6 +68,8 @@ pub struct RunOutcome {
     pub started_unix: f64,
     /// From the first read to the last write, in seconds.
     pub wall_s: f64,
+    /// CPU time of the process in the same interval.
+    pub cpu: CpuTimes,
 }
 
 impl RunOutcome {

@@ -14,7 +14,7 @@ const (
 	blocks
 	end // when the batch was written, counted like wall_s
 	decode
-	validation
+	verify
 	write
 )
 
@@ -82,7 +82,7 @@ func countSeals(c *measure.Line, freq int) {
 func newSeries() measure.Series {
 	return measure.Series{Row: "chunk", Columns: []measure.Column{
 		first: {Name: "first", Unit: "block"}, blocks: {Name: "blocks"}, end: {Name: "end_s", Unit: "s"},
-		decode: {Name: "decode", Unit: "s"}, validation: {Name: "validation", Unit: "s"},
+		decode: {Name: "check: decode", Unit: "s"}, verify: {Name: "check: verify", Unit: "s"},
 		write: {Name: "write", Unit: "s"},
 	}}
 }
@@ -109,7 +109,7 @@ func importAll[H any](chain Chain[H], o Options, start time.Time) (measure.Serie
 		if n, err := chain.Validate(batch, o.Freq); err != nil {
 			return chunks, &failure{Stage: "validate", Index: headers + n, Err: err}
 		}
-		c[validation] = measure.Lap(&t)
+		c[verify] = measure.Lap(&t)
 		if err := chain.Write(batch); err != nil {
 			return chunks, &failure{Stage: "write", Index: headers, Err: err}
 		}

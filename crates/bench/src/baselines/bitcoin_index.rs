@@ -28,6 +28,7 @@ pub const OPTIONS: [BaselineOption; 5] = [
         values: &["block", "header"],
         about: "read and decode a whole block or only its header before its parent is looked up \
                 (Bitcoin Core PR 16981)",
+        said: &["Reads and decodes a whole block", "Reads and decodes the header of a block"],
     },
     BaselineOption {
         name: "look-back",
@@ -35,23 +36,39 @@ pub const OPTIONS: [BaselineOption; 5] = [
         about: "keep this many of the bytes read last, so that blocks whose parents come late are \
                 not read again; with accept=block scan=serial (Bitcoin Core PR 16981, first \
                 version)",
+        said: &[
+            "Keeps none of the bytes read last",
+            "Keeps the last 8 MB",
+            "Keeps the last 32 MB",
+            "Keeps the last 640 MB",
+        ],
     },
     BaselineOption {
         name: "accept",
         values: &["block", "header"],
         about: "decode each block once its parent is known, as Bitcoin Core does, or leave bodies \
                 to the second pass",
+        said: &[
+            "Decodes each block when its parent is known",
+            "Links headers; bodies are read in the second pass",
+        ],
     },
     BaselineOption {
         name: "read",
         values: &["stream", "map", "positioned"],
         about: "find records by reading all bytes, in a memory map, or by reads of frame and \
                 header",
+        said: &[
+            "Reads all bytes",
+            "Maps the files into memory",
+            "Reads frames and headers at their positions",
+        ],
     },
     BaselineOption {
         name: "scan",
         values: &["serial", "parallel"],
         about: "read the files one after the other or several at once",
+        said: &["Reads one file after the other", "Reads several files at once"],
     },
 ];
 

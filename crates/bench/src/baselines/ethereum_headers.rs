@@ -45,42 +45,59 @@ pub const OPTIONS: [BaselineOption; 8] = [
         name: "write",
         values: &["per-header", "batch"],
         about: "go-ethereum before PR 21471: each header is a write of its own, not a chunk",
+        said: &["Writes each header alone", "Writes the headers of a chunk together"],
     },
     BaselineOption {
         name: "known-check",
         values: &["on", "off"],
         about: "go-ethereum before headerimport mod1: a look-up of each header before its write",
+        said: &["Looks up each header before its write", "Looks up no header"],
     },
     BaselineOption {
         name: "linkage-check",
         values: &["twice", "once"],
         about: "before headerimport mod2: parent hash and number are checked again before a write",
+        said: &[
+            "Checks parent hash and number again before the write",
+            "Checks parent hash and number once",
+        ],
     },
     BaselineOption {
         name: "stop-check",
         values: &["per-header", "per-chunk"],
         about: "before headerimport mod3: each header, not each chunk, asks whether to stop",
+        said: &["Asks at each header whether to stop", "Asks at each chunk whether to stop"],
     },
     BaselineOption {
         name: "clock",
         values: &["per-header", "per-chunk"],
         about: "before headerimport mod4: each header, not each chunk, reads the clock",
+        said: &["Reads the clock at each header", "Reads the clock at each chunk"],
     },
     BaselineOption {
         name: "difficulty",
         values: &["bigint", "u256"],
         about: "before headerimport mod5 and go-ethereum PR 21976: difficulties in big integers",
+        said: &["Computes difficulties in big integers", "Computes difficulties in 256 bits"],
     },
     BaselineOption {
         name: "decode",
         values: &["owned", "in-place"],
         about: "decoders of most clients: fields are copied out of the encoding of a header",
+        said: &[
+            "Copies the fields of a header out of its encoding",
+            "Reads the fields where they are in the encoding",
+        ],
     },
     BaselineOption {
         name: "storage",
         values: &["table", "segment"],
         about: "go-ethereum's schema since 2015: a table with keys for header, total difficulty, \
                 hash and number, not append-only segments",
+        said: &[
+            "Stores headers in a table with keys, as go-ethereum does",
+            "Appends headers to segments",
+        ],
     },
 ];
 

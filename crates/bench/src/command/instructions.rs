@@ -1,13 +1,12 @@
 //! `bench --instructions`: operations counted in instructions, which no load changes.
 
-use super::args::Bench;
-use super::progress;
 use crate::definition::Definition;
 use crate::experiment::Experiment;
-use crate::instructions;
 use crate::scratch::Scratch;
+use crate::{instructions, progress};
 use anyhow::{Context, Result, ensure};
 use blockmill_cli::answer::Answer;
+use blockmill_cli::bench_flags::Bench;
 use blockmill_cli::program;
 use blockmill_pipeline::disk::replace_file;
 use std::collections::BTreeMap;
@@ -24,7 +23,12 @@ pub fn count(args: &Bench, definitions: &[(Definition, Experiment)], json: bool)
     let scratch = Scratch::claim(args.scratch.as_deref())?;
     let mut counts = vec![];
     for (definition, _) in definitions {
-        counts.extend(instructions::count(&bench, definition, scratch.folder(), &mut progress)?);
+        counts.extend(instructions::count(
+            &bench,
+            definition,
+            scratch.folder(),
+            &mut progress::line,
+        )?);
     }
     let record = args.benchmarks.join("record/instructions.csv");
     let (text, recorded) = match fs::read_to_string(&record) {
@@ -49,7 +53,7 @@ pub fn count(args: &Bench, definitions: &[(Definition, Experiment)], json: bool)
     let answer = Answer::results(&rows, &table, &[path], json)?;
     if !alike {
         let expected = others.join("; of ");
-        progress(&format!(
+        progress::line(&format!(
             "the counts on record are of another compiler: of {expected}, not {compiler}"
         ));
     }

@@ -1,14 +1,16 @@
 //! `--list`: what can be measured; of named benchmarks their settings, steps, options and cost.
 
 use crate::comparison::rough;
-use crate::definition::Definition;
+use crate::definition::{Definition, LadderStep, Lists};
 use crate::experiment::{Experiment, OptionValues};
+use crate::meanings;
+use crate::peers::Peer;
 use crate::workloads;
 use anyhow::Result;
 use blockmill_cli::answer::Answer;
 use blockmill_cli::print;
-use blockmill_report::Colour;
 use blockmill_report::table::{Cell, Mark, Table};
+use blockmill_report::{Colour, width, wrap};
 use serde_json::{Value, json};
 
 /// One row for each benchmark.
@@ -32,17 +34,18 @@ pub fn all(definitions: &[Definition], json: bool) -> Result<Answer> {
     Ok(Answer::ok())
 }
 
-/// Everything about some benchmarks.
+/// Everything about some benchmarks. `peers` are those that are known.
 ///
 /// # Errors
 /// When a definition does not fit its workload.
-pub fn named(definitions: &[&Definition], json: bool) -> Result<Answer> {
+pub fn named(definitions: &[&Definition], peers: &[Peer], json: bool) -> Result<Answer> {
     if json {
-        let rows = definitions.iter().map(|one| detailed(one)).collect::<Result<Vec<_>>>()?;
+        let rows = definitions.iter().map(|one| detailed(one, peers));
+        let rows = rows.collect::<Result<Vec<_>>>()?;
         return Answer::ok().with(rows);
     }
     for one in definitions {
-        print::out(format_args!("{}\n", text(one, Colour::of_stdout())?));
+        print::out(format_args!("{}\n", text(one, peers, Colour::of_stdout())?));
     }
     Ok(Answer::ok())
 }
@@ -82,70 +85,118 @@ fn changed(definition: &Definition) -> Result<Vec<OptionValues>> {
     Ok(all)
 }
 
-fn option_row(OptionValues { name, about, values, default, .. }: &OptionValues) -> Value {
-    json!({ "name": name, "about": about, "values": values, "default": default })
+fn option_row(option: &OptionValues) -> Value {
+    let OptionValues { name, about, values, default, .. } = option;
+    let each = values.iter().map(|value| (value.clone(), option.about_value(value).into()));
+    let meanings: serde_json::Map<String, Value> = each.collect();
+    json!({
+        "name": name, "about": about, "values": values, "default": default, "meanings": meanings,
+    })
 }
 
-fn detailed(definition: &Definition) -> Result<Value> {
+fn detailed(definition: &Definition, peers: &[Peer]) -> Result<Value> {
     let mut row = row(definition);
-    let step =
-        |one: &crate::definition::LadderStep| json!({ "name": one.name, "about": one.about });
+    let step = |one: &LadderStep| json!({ "name": one.name, "about": one.about });
     row["options"] = changed(definition)?.iter().map(option_row).collect();
     row["steps"] = definition.ladder.iter().map(step).collect();
     row["sweeps"] = json!(definition.sweep);
     row["matrix"] = json!(definition.matrix);
     row["quick"] = json!(definition.quick);
-    row["peers"] = json!(definition.peers);
+    let peer = |name: &String| json!({ "name": name, "about": about_peer(name, peers) });
+    row["peers"] = definition.peers.iter().map(peer).collect();
     row["reference"] = json!(definition.reference);
     Ok(row)
 }
 
-fn text(definition: &Definition, colour: Colour) -> Result<String> {
+fn text(definition: &Definition, peers: &[Peer], colour: Colour) -> Result<String> {
     let Definition { name, title, .. } = definition;
-    let mut text = format!("{name}: {title}\n{}\n", definition.about());
+    let columns = width();
+    let mut text = wrap(&format!("{name}: {title}"), columns, "") + "\n";
+    text += &(wrap(&definition.about(), columns, "") + "\n");
     let mut add = |heading: &str, table: Table| {
         if !table.rows.is_empty() {
             text += &format!("\n{heading}\n{}", table.terminal(colour));
         }
     };
     add("Settings (--set NAME=VALUE):", settings(definition));
-    let mut steps = Table::new(&["step", "what it does"]);
-    steps.left = vec![1];
-    let step = |one: &crate::definition::LadderStep| {
-        vec![Cell::from(one.name.as_str()), one.about.as_str().into()]
-    };
-    steps.rows = definition.ladder.iter().map(step).collect();
-    add("Steps (--ladder), the plainest first:", steps);
-    let mut options = Table::new(&["option", "values, the default last", "what it chooses"]);
-    options.left = vec![1, 2];
-    for one in changed(definition)? {
-        let mut values = one.values.clone();
-        values.retain(|value| *value != one.default);
-        values.push(one.default.clone());
-        options.rows.push(vec![one.name.into(), values.join(", ").into(), one.about.into()]);
-    }
-    add("Options (--ablate):", options);
-    if !definition.peers.is_empty() {
-        text += &format!("\nPeers (--peers): {}\n", definition.peers.join(", "));
-    }
+    add("Cases, each with its own comparison:", values(&definition.matrix));
+    add("Parts of a run, one after the other:", values(&definition.steps));
+    let rows = definition.ladder.iter().map(|one| [one.name.clone(), one.about.clone()]);
+    add("Steps (--ladder), the plainest first:", two_columns(["step", "what it does"], rows));
+    add("Options (--ablate):", options_table(&changed(definition)?));
+    let rows = definition.peers.iter().map(|name| [name.clone(), about_peer(name, peers)]);
+    add("Peers (--peers):", two_columns(["peer", "what it is, and what it checks"], rows));
     if let Some(reference) = &definition.reference {
-        text += &format!("\nPublished by {}: {}\n", reference.who, reference.measured);
+        let published = format!("Published by {}: {}", reference.who, reference.measured);
+        text += &format!("\n{}\n", wrap(&published, columns, "  "));
     }
-    text += &cost(definition);
+    text += &format!("\n{}\n", wrap(&cost(definition), columns, ""));
     Ok(text)
 }
 
+/// Names and what they mean.
+fn two_columns(heads: [&str; 2], rows: impl Iterator<Item = [String; 2]>) -> Table {
+    let mut table = Table::new(&heads);
+    table.left = vec![1];
+    table.rows = rows.map(|[name, about]| vec![name.into(), about.into()]).collect();
+    table
+}
+
+/// A row for each value of each option.
+fn options_table(options: &[OptionValues]) -> Table {
+    let mut table = Table::new(&["option", "value", "what it does"]);
+    table.left = vec![1, 2];
+    for option in options {
+        table.rows.push(vec![
+            Cell::from(option.name.as_str()).marked(Mark::Strong),
+            "".into(),
+            option.about.as_str().into(),
+        ]);
+        for value in &option.values {
+            let is_default = *value == option.default;
+            let shown = if is_default { format!("{value} (default)") } else { value.clone() };
+            table.rows.push(vec!["".into(), shown.into(), option.about_value(value).into()]);
+        }
+    }
+    table
+}
+
+/// A row for each value of some settings.
+fn values(of: &Lists) -> Table {
+    let mut table = Table::new(&["setting", "value", "what it is"]);
+    table.left = vec![1, 2];
+    for (name, values) in of {
+        let about = meanings::of_setting(name).unwrap_or_default();
+        table.rows.push(vec![
+            Cell::from(name.as_str()).marked(Mark::Strong),
+            "".into(),
+            about.into(),
+        ]);
+        for value in values {
+            let about = meanings::of_value(name, value).unwrap_or_default();
+            table.rows.push(vec!["".into(), value.as_str().into(), about.into()]);
+        }
+    }
+    table
+}
+
+/// What a peer is, and what it checks; nothing without `peers.toml`.
+fn about_peer(name: &str, peers: &[Peer]) -> String {
+    peers.iter().find(|peer| peer.name() == name).map_or_else(String::new, Peer::about)
+}
+
 fn settings(definition: &Definition) -> Table {
-    let mut table = Table::new(&["setting", "value", "--sweep", "--quick"]);
-    table.left = vec![1, 2, 3];
+    let mut table = Table::new(&["setting", "value", "what it is", "--quick", "--sweep"]);
+    table.left = vec![1, 2, 3, 4];
     let list = |values: Option<&Vec<String>>| values.map_or(String::new(), |all| all.join(", "));
     let row = |name: &String, value: String| {
         let quick = definition.quick.get(name).cloned().unwrap_or_default();
         vec![
             name.as_str().into(),
             value.into(),
-            list(definition.sweep.get(name)).into(),
+            meanings::of_setting(name).unwrap_or_default().into(),
             quick.into(),
+            list(definition.sweep.get(name)).into(),
         ]
     };
     let each = definition.matrix.iter().map(|(name, values)| row(name, values.join(" and ")));
@@ -165,8 +216,8 @@ fn cost(definition: &Definition) -> String {
     };
     let quick = rough(definition.quickly().budget_s);
     format!(
-        "\nCost: at most {} of runs for an experiment{peers}, {quick} with --quick (--budget TIME \
-         says otherwise); before it data is generated and peers are built, once.\n",
+        "Cost: at most {} of runs for an experiment{peers}, {quick} with --quick (--budget TIME \
+         says otherwise); before it data is generated and peers are built, once.",
         rough(definition.budget_s)
     )
 }

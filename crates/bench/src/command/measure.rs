@@ -1,11 +1,13 @@
 //! Measures: plans the comparisons that the arguments request, runs them, and writes the results.
 
-use super::args::{BENCHMARKS, Bench, DISTURBED, SEED, in_percent};
-use super::{instructions, list, progress, report};
+use super::{instructions, list, report};
 use crate::comparison::Rules;
 use crate::definition::Definition;
 use crate::experiment::{Experiment, THIS};
 use crate::job::Job;
+use crate::meanings;
+use crate::peers::{self, Peer};
+use crate::progress;
 use crate::report::{comment, session_table, slower};
 use crate::revisions;
 use crate::scratch::Scratch;
@@ -13,8 +15,10 @@ use crate::session::{self, Plan, Session};
 use crate::workloads;
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_cli::answer::Answer;
+use blockmill_cli::bench_flags::{BENCHMARKS, Bench, DISTURBED, SEED, in_percent};
 use blockmill_cli::outputs;
 use blockmill_pipeline::disk::replace_file;
+use blockmill_platform::files;
 use blockmill_report::Colour;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -27,10 +31,11 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
         return Ok(Answer::ok());
     }
     let all = Definition::all(&args.benchmarks.join("definitions"))?;
-    if args.list {
+    if args.list || args.names.is_empty() {
+        ensure!(args.list || !measures(args), "bench: expected a name; `bench --list` shows all");
         return match args.names.is_empty() {
             true => list::all(&all, json),
-            false => list::named(&named(&all, &args.names)?, json),
+            false => list::named(&named(&all, &args.names)?, &known_peers(args)?, json),
         };
     }
     let repository = Path::new(".");
@@ -55,7 +60,9 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
         program: std::env::current_exe().context("cannot find this program")?,
         repository: repository.into(),
     };
-    let session = session::run(&plan, &mut progress)?;
+    let shown = progress::Shown::begin();
+    let session = session::run(&plan, &mut progress::line)?;
+    drop(shown);
     let comment = args.check.is_some().then(|| write_comment(&session, &args.out)).transpose()?;
     let failed = session.failed.join("; ");
     if session.comparisons.is_empty() {
@@ -72,6 +79,24 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
     let slower = if args.check.is_some() { slower(&session) } else { vec![] };
     ensure!(slower.is_empty(), "slower than before: {}", slower.join("; "));
     Ok(answer)
+}
+
+/// Are there flags of a measurement?
+fn measures(args: &Bench) -> bool {
+    let lists = [&args.sweep, &args.history, &args.set, &args.only];
+    let is_check = args.check.is_some() || args.instructions;
+    args.ladder
+        || args.ablate
+        || args.peers
+        || args.quick
+        || is_check
+        || lists.iter().any(|list| !list.is_empty())
+}
+
+/// The peers of `peers.toml`; none without this file.
+fn known_peers(args: &Bench) -> Result<Vec<Peer>> {
+    let path = args.benchmarks.join("peers.toml");
+    if files::is_file(&path)? { peers::load(&path) } else { Ok(vec![]) }
 }
 
 /// The flags that say how a comparison is measured, as they were given: with those that say what,
@@ -115,6 +140,9 @@ fn write_comment(session: &Session, folder: &Path) -> Result<PathBuf> {
 /// Definitions, each with an experiment.
 type Chosen = Vec<(Definition, Experiment)>;
 
+/// From this similarity on, a name may be a misspelt one.
+const SIMILAR: f64 = 0.8;
+
 /// The default budget of `all`.
 const EVERYTHING: Duration = Duration::from_secs(36 * 60);
 
@@ -147,7 +175,7 @@ fn chosen(all: &[Definition], args: &Bench) -> Result<(Chosen, Vec<String>)> {
             continue;
         };
         ensure!(!is_named, "bench {why}");
-        progress(&format!("left out: {why}"));
+        progress::line(&format!("left out: {why}"));
         left_out.push(why);
     }
     if everything {
@@ -168,8 +196,10 @@ fn obstacle(definition: &Definition, of_all: bool) -> Option<String> {
     if of_all && definition.only_by_name {
         return Some(format!("{name}: takes long; measured only if named"));
     }
-    let missing = definition.missing().join(", ");
-    (!missing.is_empty()).then(|| format!("{name}: expected --set {missing}=..., found none"))
+    let missing = definition.missing();
+    let asked = missing.first()?;
+    let what = meanings::of_setting(asked).map_or(String::new(), |what| format!(" ({what})"));
+    Some(format!("{name}: expected --set {}=...{what}, found none", missing.join(", ")))
 }
 
 /// Sets what `assignment` says in each of the definitions that have such a setting.
@@ -189,8 +219,11 @@ fn named<'a>(all: &'a [Definition], names: &[String]) -> Result<Vec<&'a Definiti
         let group = all.iter().filter(|one| name == "all" || one.name.starts_with(&begins));
         let found = if exact.is_empty() { group.collect() } else { exact };
         if found.is_empty() {
-            let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
-            bail!("bench {name}: there is none; available: all, {}", names.join(", "));
+            let similarity = |of: &Definition| strsim::jaro(&of.name, name);
+            let nearest = all.iter().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
+            let nearest = nearest.filter(|one| similarity(one) > SIMILAR);
+            let meant = nearest.map_or(String::new(), |one| format!("did you mean {}? ", one.name));
+            bail!("bench {name}: there is none; {meant}`bench --list` shows all");
         }
         named.extend(found);
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-use blockmill_pipeline::record::{CHUNK, VALIDATION, WALL_S};
+use blockmill_pipeline::record::{CHECK_VERIFY, CHUNK, WALL_S};
 use std::fs;
 
 const HAS_TOOL: &str = r#"["echo", "tool version 1.26"]"#;
@@ -65,16 +65,16 @@ fn a_peer_gets_its_settings_and_gives_a_record() {
     let record = run(&prints(
         r#"{"version":"v1,go1.26","facts":{"wall_s":10,"headers":$1},
         "series":[{"row":"chunk","columns":[{"name":"first","unit":"block","values":[1,2049]},
-        {"name":"validation","unit":"s","values":[1,2]}]}],
+        {"name":"check: verify","unit":"s","values":[1,2]}]}],
         "tip":{"number":3000,"hash":"0x05"},"answer":{"coins":"7"},"notes":["checked"]}"#,
     ))
     .unwrap();
     assert_eq!((record.label.as_str(), record.program.version.as_str()), ("peer 1", "v1,go1.26"));
     assert_eq!((record.wall_s(), record.facts.count_of("headers")), (10.0, 3000));
-    assert_eq!(record.phases(), [VALIDATION], "the number of a block is no measurement");
-    assert_eq!(record.busy_s(VALIDATION), 3.0);
+    assert_eq!(record.phases(), [CHECK_VERIFY], "the number of a block is no measurement");
+    assert_eq!(record.busy_s(CHECK_VERIFY), 3.0);
     let chunks = record.series(CHUNK).unwrap();
-    assert_eq!(chunks.column(VALIDATION).unwrap().percentiles.unwrap().max, 2.0);
+    assert_eq!(chunks.column(CHECK_VERIFY).unwrap().percentiles.unwrap().max, 2.0);
     assert_eq!(record.answers()["tip_hash"], "0x05");
     assert_eq!(record.notes, ["checked", "nothing"]);
     assert!(record.command[3].ends_with("run/peer"), "{:?}", record.command);

@@ -19,7 +19,7 @@ use blockmill_report::chart::series::Series;
 use blockmill_report::chart::{Chart, Key, keys_of, part_ink, shortened};
 use blockmill_report::format;
 use blockmill_report::runs::distinct;
-use blockmill_report::stages::shown;
+use blockmill_report::stages::work;
 use heat::{HeatChart, STRENGTHS};
 use ratios::{Ratio, RatioChart};
 use std::collections::HashMap;
@@ -157,7 +157,7 @@ fn bars(comparison: &Comparison, variants: &[usize]) -> Option<Chart> {
     let rows: Vec<Row> = all.iter().filter_map(row).collect();
     let key = |name: &&str| {
         let ink = part_ink(name, &names);
-        Key { name: shortened(shown(name)), ink, strength: 1.0 }
+        Key { name: shortened(name), ink, strength: 1.0 }
     };
     let mut keys: Vec<Key> = names.iter().map(key).collect();
     if staged {
@@ -247,10 +247,7 @@ pub fn growth(comparison: &Comparison) -> Option<Chart> {
 /// are no stages.
 fn working(run: &RunRecord) -> Vec<(&str, f64)> {
     let threads = run.threads.len().max(1) as f64;
-    if run.stages.is_empty() {
-        return run.phases().into_iter().map(|phase| (phase, run.busy_s(phase))).collect();
-    }
-    run.stages.iter().map(|stage| (stage.name.as_str(), stage.busy_s / threads)).collect()
+    work(run).into_iter().map(|(name, busy_s)| (name, busy_s / threads)).collect()
 }
 
 fn stacked(run: &RunRecord, names: &[&str]) -> Vec<BarPart> {
@@ -259,7 +256,7 @@ fn stacked(run: &RunRecord, names: &[&str]) -> Vec<BarPart> {
         ink: part_ink(name, names),
         strength: 1.0,
         text: format::duration(value),
-        name: shown(name).to_owned(),
+        name: name.to_owned(),
     };
     let mut parts: Vec<BarPart> = working(run).into_iter().map(part).collect();
     let rest = run.wall_s() - parts.iter().map(|part| part.value).sum::<f64>();

@@ -76,6 +76,7 @@ impl Case<'_> {
             programs: built.programs.clone(),
             peers: built.ready(),
             folder: plan.scratch.folder().to_owned(),
+            runs: 0,
             start: Instant::now(),
             progress,
         };

@@ -3,6 +3,7 @@
 use super::Plan;
 use crate::experiment::Variant;
 use crate::peers::{self, Ready};
+use crate::progress::doing;
 use crate::revisions::{self, Measurer};
 use anyhow::{Context, Result};
 use std::collections::HashMap;
@@ -31,6 +32,7 @@ impl Programs {
         for name in names {
             if !self.peers.contains_key(&name) {
                 progress(&format!("preparing peer {name}"));
+                doing(&format!("preparing peer {name}"));
                 let known = peers::load(peers_toml)?;
                 let peer = known.iter().find(|peer| peer.name() == name);
                 let peer =
@@ -57,6 +59,7 @@ impl Programs {
         for revision in all.iter().filter_map(|one| one.revision.as_ref()) {
             if let Entry::Vacant(place) = self.programs.entry(Some(revision.clone())) {
                 progress(&format!("building revision {revision}"));
+                doing(&format!("building revision {revision}"));
                 let scratch = plan.scratch.folder();
                 place.insert(revisions::build(&plan.repository, revision, scratch)?);
             }

@@ -8,8 +8,8 @@ use crate::job::{Job, setting};
 use crate::statistics::median;
 use anyhow::{Context, Result, ensure};
 use blockmill_ethereum::suite::{self, Runner, Test, Verdict};
-use blockmill_pipeline::record::{CPU_SYS_S, CPU_USER_S, MGAS_PER_S, RunRecord};
-use blockmill_pipeline::usage::cpu_times;
+use blockmill_pipeline::RunClock;
+use blockmill_pipeline::record::{MGAS_PER_S, RunRecord};
 use std::path::Path;
 use std::time::Instant;
 
@@ -36,7 +36,7 @@ impl Workload for BenchmarkTests {
         ensure!(samples > 0, "samples: expected one or more, found 0");
         let mut record = RunRecord::new(blockmill_cli::program::this(), "");
         record.facts.set("setup_s", setup.elapsed().as_secs_f64());
-        let (start, before) = (Instant::now(), cpu_times());
+        let clock = RunClock::start();
         let (mut gas, mut seconds) = (0, 0.0);
         for text in &texts {
             for test in suite::tests(text)? {
@@ -50,11 +50,8 @@ impl Workload for BenchmarkTests {
                 seconds += took;
             }
         }
-        let after = cpu_times();
-        record.take_usage();
-        record.took(start.elapsed().as_secs_f64());
-        record.facts.set(CPU_USER_S, after.user_s - before.user_s);
-        record.facts.set(CPU_SYS_S, after.sys_s - before.sys_s);
+        record.take_usage(clock.cpu());
+        record.took(clock.wall_s());
         record.facts.count("gas", gas);
         record.facts.set(MGAS_PER_S, gas as f64 / 1e6 / seconds);
         record.answer.insert("gas".into(), gas.to_string());

@@ -1,5 +1,6 @@
 //! Input data that is generated once and reused.
 
+use crate::progress;
 use crate::scratch::remove;
 use anyhow::{Context, Result};
 use blockmill_platform::files;
@@ -29,7 +30,7 @@ pub(super) fn cached(
     folder: &Path,
     name: &str,
     of: &str,
-    progress: &mut dyn FnMut(&str),
+    report: &mut dyn FnMut(&str),
     make: impl FnOnce(&Path) -> Result<Option<String>>,
 ) -> Result<Cached> {
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
@@ -44,10 +45,12 @@ pub(super) fn cached(
     }
     // `of` identifies the data, and is no text for people
     let what = name.rsplit_once('-').map_or(name.as_str(), |(what, _)| what).replace('-', " ");
-    progress(&format!("generating {what}; it is kept in {}", path.display()));
+    report(&format!("generating {what}; it is kept in {}", path.display()));
+    progress::doing(&format!("generating {what}"));
     remove(&note)?;
     remove(&path)?;
     let tip = make(&path)?;
+    progress::doing("");
     let whole = Note { of: of.to_owned(), tip: tip.clone() };
     fs::write(&note, serde_json::to_vec(&whole)?)
         .with_context(|| format!("cannot write {}", note.display()))?;

@@ -13,11 +13,11 @@ use blockmill_ethereum::record;
 use blockmill_ethereum::settings::Settings as EthereumSettings;
 use blockmill_export::ethereum::{consumer, tables};
 use blockmill_export::{Cells, Facts, FileEntry, TableReader, tables_named};
+use blockmill_pipeline::RunClock;
 use blockmill_pipeline::record::RunRecord;
-use blockmill_verdict::{Hex, RunOutcome};
+use blockmill_verdict::{CpuTimes, Hex, RunOutcome};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 /// The option that says whether tables are written: [`OFF`] or on.
 const OPTION: &str = "export";
@@ -40,7 +40,10 @@ impl Workload for Export {
         let values = [OFF, "on"].map(str::to_owned).to_vec();
         let about = "Are tables written, or is the archive only verified?".to_owned();
         let (name, default) = (OPTION.into(), "on".into());
-        let own = OptionValues { name, values, default, about, said: vec![] };
+        let said =
+            ["Verifies the archive and writes no tables", "Writes tables of the verified blocks"];
+        let said = said.map(str::to_owned).to_vec();
+        let own = OptionValues { name, values, default, about, said };
         let mut all = import::options_of::<EthereumSettings>(&[]);
         all.push(own);
         Ok(all)
@@ -69,16 +72,19 @@ impl Workload for Export {
             writing = Some(export);
         }
         let (run, outcome) = import(&archive, &options, &mut Sink::Discard, |_| {});
-        let verified = Instant::now();
+        let after = RunClock::start();
         let files = match writing.filter(|_| outcome.is_ok()) {
             Some(export) => finish(&export, run.outcome(&outcome))?,
             None => vec![],
         };
-        let wall_s = run.wall_s + verified.elapsed().as_secs_f64();
+        let (wall_s, cpu) = (run.wall_s + after.wall_s(), after.cpu());
+        let cpu =
+            CpuTimes { user_s: run.cpu.user_s + cpu.user_s, sys_s: run.cpu.sys_s + cpu.sys_s };
         let this = blockmill_cli::program::this();
         let mut record = record::of(&run, &outcome, &archive, &options, this, &job.label);
         outcome?;
         record.took(wall_s);
+        record.take_usage(cpu);
         if writes {
             count(&mut record, &files, job.setting("tables")?);
         }

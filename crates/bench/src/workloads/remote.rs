@@ -11,6 +11,7 @@ use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::import::import;
 use blockmill_ethereum::record;
 use blockmill_ethereum::settings::Settings as EthereumSettings;
+use blockmill_pipeline::RunClock;
 use blockmill_pipeline::record::RunRecord;
 use blockmill_platform::files;
 use blockmill_remote::{Options, mount};
@@ -46,7 +47,9 @@ impl Workload for Remote {
         let values = [DISK, HTTP].map(str::to_owned).to_vec();
         let about = "Where the archive is read from".to_owned();
         let (name, default) = (OPTION.into(), HTTP.into());
-        let own = OptionValues { name, values, default, about, said: vec![] };
+        let said = ["Reads the file from the disk", "Reads the file from nginx on this machine"];
+        let said = said.map(str::to_owned).to_vec();
+        let own = OptionValues { name, values, default, about, said };
         let mut all = import::options_of::<EthereumSettings>(&[]);
         all.push(own);
         Ok(all)
@@ -70,15 +73,16 @@ impl Workload for Remote {
         if let Some(server) = &server {
             job.settings.insert(PATHS.into(), server.url.clone());
         }
-        let start = Instant::now();
+        let clock = RunClock::start();
         let _mounted = mount(&import::paths(&job.settings)?, &Options::default())?;
         let (archive, options) = archives::opened(&job, &with)?;
         let (run, outcome) = import(&archive, &options, &mut Sink::Discard, |_| {});
-        let wall_s = start.elapsed().as_secs_f64();
+        let (wall_s, cpu) = (clock.wall_s(), clock.cpu());
         let this = blockmill_cli::program::this();
         let mut record = record::of(&run, &outcome, &archive, &options, this, &job.label);
         outcome?;
         record.took(wall_s);
+        record.take_usage(cpu);
         Ok(record)
     }
 

@@ -38,7 +38,8 @@ impl Workload for Rlp {
         let values: Vec<String> = writers.iter().map(Writer::to_string).collect();
         let default = values.last().cloned().unwrap_or_default();
         let about = "How the encoding is written".to_owned();
-        Ok(vec![OptionValues { name: WRITER.into(), values, default, about, said: vec![] }])
+        let said = writers.iter().map(|writer| writer.about().to_owned()).collect();
+        Ok(vec![OptionValues { name: WRITER.into(), values, default, about, said }])
     }
 
     fn prepare(&self, _: &mut Settings, _: &Path, _: &mut dyn FnMut(&str)) -> Result<()> {

@@ -11,6 +11,7 @@ use crate::definition::Settings;
 use crate::experiment::OptionValues;
 use crate::job::{Job, parsed};
 use anyhow::{Context, Result, ensure};
+use blockmill_pipeline::RunClock;
 use blockmill_pipeline::record::{RunRecord, SAMPLE, Series, TIME_NS};
 use blockmill_signatures::{Signatures, Width};
 use measure::{Pools, Work};
@@ -36,11 +37,17 @@ impl Workload for Signing {
     }
 
     fn options(&self, _: &Settings) -> Result<Vec<OptionValues>> {
-        let here = Width::ALL.into_iter().filter_map(Signatures::with);
-        let values: Vec<String> = here.map(|with| with.width().name().to_owned()).collect();
+        let here = || Width::ALL.into_iter().filter_map(Signatures::with).map(|with| with.width());
+        let values: Vec<String> = here().map(|width| width.name().to_owned()).collect();
         let default = Signatures::detect().width().name().to_owned();
         let about = "How many signatures a vector holds".to_owned();
-        Ok(vec![OptionValues { name: LANES.into(), values, default, about, said: vec![] }])
+        let said = here().map(|width| match width {
+            Width::Scalar => "Checks one signature after the other, with libsecp256k1",
+            Width::Avx2 => "Checks four signatures at once (AVX2 and FMA)",
+            Width::Ifma => "Checks eight signatures at once (AVX-512 IFMA)",
+        });
+        let said = said.map(str::to_owned).collect();
+        Ok(vec![OptionValues { name: LANES.into(), values, default, about, said }])
     }
 
     fn prepare(&self, settings: &mut Settings, _: &Path, _: &mut dyn FnMut(&str)) -> Result<()> {
@@ -55,6 +62,7 @@ impl Workload for Signing {
     }
 
     fn measure(&self, job: &Job) -> Result<RunRecord> {
+        let clock = RunClock::start();
         let operation = Operation::by_name(job.setting("operation")?)?;
         let input: Input = job.parsed("input")?;
         let (batch, threads): (usize, usize) = (job.parsed("batch")?, job.parsed("threads")?);
@@ -80,7 +88,7 @@ impl Workload for Signing {
         record.series.push(series);
         record.answer.insert("verdicts".into(), "right".into());
         record.settings.insert("library".into(), operation.library.into());
-        record.take_usage();
+        record.take_usage(clock.cpu());
         Ok(record)
     }
 }

@@ -9,13 +9,11 @@ use blockmill_ethereum::U256;
 use blockmill_ethereum::execute::Code;
 use blockmill_ethereum::snapshot::{Head, verify, write};
 use blockmill_ethereum::state::{Account, State};
-use blockmill_pipeline::Cancel;
 use blockmill_pipeline::record::RunRecord;
-use blockmill_pipeline::usage::cpu_times;
+use blockmill_pipeline::{Cancel, RunClock};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 /// The setting that has the file.
 const FILE: &str = "file";
@@ -59,23 +57,22 @@ impl Workload for Snapshots {
 
     fn measure(&self, job: &Job) -> Result<RunRecord> {
         let path = PathBuf::from(job.setting(FILE)?);
-        let (start, before) = (Instant::now(), cpu_times());
+        let clock = RunClock::start();
         let found = verify(&path, job.parsed("threads")?, &Cancel::default(), |_| ())?;
-        let (wall_s, after) = (start.elapsed().as_secs_f64(), cpu_times());
-        let cpu_s = after.user_s + after.sys_s - before.user_s - before.sys_s;
+        let (wall_s, cpu) = (clock.wall_s(), clock.cpu());
         let leaves = found.counts.accounts + found.counts.slots;
         let mut record = RunRecord::new(blockmill_cli::program::this(), "");
         record.took(wall_s);
         record.facts.count("leaves", leaves);
         record.facts.count("file_bytes", found.bytes);
         record.facts.set("leaves_per_s", leaves as f64 / wall_s);
-        record.facts.set("core_leaves_per_s", leaves as f64 / cpu_s);
+        record.facts.set("core_leaves_per_s", leaves as f64 / cpu.total_s());
         record
             .answer
             .insert("root".into(), blockmill_verdict::Hex(&found.head.state_root).to_string());
         let root = job.setting("root")?;
         ensure!(record.answer["root"] == root, "expected the root {root}, found another");
-        record.take_usage();
+        record.take_usage(cpu);
         Ok(record)
     }
 

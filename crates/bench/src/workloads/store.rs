@@ -11,6 +11,7 @@ use crate::definition::Settings;
 use crate::experiment::OptionValues;
 use crate::job::{Job, parsed, setting};
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use blockmill_pipeline::RunClock;
 use blockmill_pipeline::record::{RunRecord, TIME_NS};
 use blockmill_platform::files::{self, FileKind};
 use keys::Draw;
@@ -58,6 +59,7 @@ impl Workload for Tables {
     }
 
     fn measure(&self, job: &Job) -> Result<RunRecord> {
+        let clock = RunClock::start();
         let name = job.setting("op")?;
         let operation = Operation::by_name(name).with_context(|| format!("no operation {name}"))?;
         let (keys, draw) = (job.parsed("keys")?, draw(&job.settings)?);
@@ -76,7 +78,7 @@ impl Workload for Tables {
         record.facts.count("disk_bytes", bytes_in(&job.folder)?);
         record.answer.insert("bytes".into(), measured.bytes.to_string());
         record.answer.insert("digest".into(), format!("{:#018x}", measured.digest));
-        record.take_usage();
+        record.take_usage(clock.cpu());
         Ok(record)
     }
 }

@@ -13,10 +13,10 @@ use blockmill_ethereum::execute::CodeCache;
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::witness::{Document, Reading, Stateless, Witness};
 use blockmill_ethereum::{Hash, U256};
+use blockmill_pipeline::RunClock;
 use blockmill_pipeline::record::{
-    BLOCK, BLOCKS, CPU_SYS_S, CPU_USER_S, FIRST, MGAS_PER_S, Percentiles, RunRecord, Series,
+    BLOCK, BLOCKS, FIRST, MGAS_PER_S, Percentiles, RunRecord, Series,
 };
-use blockmill_pipeline::usage::cpu_times;
 use blockmill_verdict::Hex;
 use std::collections::BTreeMap;
 use std::fs;
@@ -74,19 +74,17 @@ impl Workload for Witnesses {
         let (threads, rounds): (usize, usize) = (job.parsed("threads")?, job.parsed("rounds")?);
         ensure!(rounds > 0, "rounds: expected one or more, found 0");
         let setup_s = setup.elapsed().as_secs_f64();
-        let (start, before) = (Instant::now(), cpu_times());
+        let clock = RunClock::start();
         let mut all = Vec::with_capacity(rounds);
         for _ in 0..rounds {
             all.push(round(&blocks, threads)?);
         }
-        let (wall_s, after) = (start.elapsed().as_secs_f64(), cpu_times());
+        let (wall_s, cpu) = (clock.wall_s(), clock.cpu());
         let mut record = RunRecord::new(blockmill_cli::program::this(), "");
         record.data.blocks = (blocks.len() * rounds) as u64;
-        record.take_usage();
+        record.take_usage(cpu);
         record.took(wall_s);
         record.facts.set("setup_s", setup_s);
-        record.facts.set(CPU_USER_S, after.user_s - before.user_s);
-        record.facts.set(CPU_SYS_S, after.sys_s - before.sys_s);
         let first = all.first().map_or(&[][..], Vec::as_slice);
         let gas: u64 = first.iter().map(|one| one.done.gas_used).sum();
         record.facts.count("gas", gas * rounds as u64);

@@ -45,7 +45,7 @@ fn a_bench_runs_every_step_and_each_recovers_every_sender() {
         assert_eq!((&record["level"], &record["data"]["blocks"]), (&"bodies".into(), &43.into()));
         assert!(record["facts"]["wall_s"].as_f64().expect("seconds") > 0.0);
         if record["stages"].as_array().is_some_and(|stages| !stages.is_empty()) {
-            assert_eq!(stage(record, "senders").expect("a stage of senders")["items"], 500);
+            assert_eq!(stage(record, "check: senders").expect("a stage of senders")["items"], 500);
         }
     }
     let table = fs::read_to_string(out.join("table.md")).expect("a table");

@@ -98,11 +98,31 @@ fn what_this_program_was_built_without_is_refused_and_left_out() {
 }
 
 #[test]
+fn every_setting_step_option_value_and_peer_says_what_it_is() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let all = succeed_json(bench("all --list --benchmarks").arg(root.join("benchmarks")));
+    let all = all.as_array().expect("a list");
+    assert!(all.len() > 50, "{}", all.len());
+    for one in all {
+        let parts = ["steps", "options", "peers"].map(|part| one[part].as_array().expect("a list"));
+        for part in parts.into_iter().flatten() {
+            let about = part["about"].as_str().expect("a text");
+            assert!(!about.is_empty(), "{}: {part}", one["name"]);
+            let meanings = part["meanings"].as_object().into_iter().flatten();
+            for (value, meaning) in meanings {
+                assert!(meaning != "" && meaning != about, "{}: {value} of {part}", one["name"]);
+            }
+        }
+    }
+}
+
+#[test]
 fn each_end_has_a_document() {
     let scratch = Scratch::new("bench-documents");
     let listed = succeed_json(&mut bench("--list"));
     assert!(listed.as_array().is_some_and(|all| all.len() > 20), "{listed}");
-    for words in ["nothing", "headers --pairs 0", "", "report", "--ladder report x"] {
+    assert_eq!(succeed_json(&mut bench("")), listed, "by itself it lists what there is");
+    for words in ["nothing", "headers --pairs 0", "--ladder", "report", "--ladder report x"] {
         let mut command = bench(words);
         let document = document(&run(command.arg("--json").current_dir(scratch.path(""))));
         assert_eq!(document["status"], "usage", "{words}: {document}");

@@ -31,6 +31,7 @@ use crate::rule::{Rule, Violation};
 use crate::state::{State, StateError, TrieLayout, Tries};
 use blockmill_archive::Part;
 use blockmill_hashes::ManyKeccak;
+use blockmill_pipeline::record::{EXECUTE, LINK};
 use blockmill_pipeline::{Cancel, Flow, StageOrder, Stages};
 use blockmill_store::ChainStore;
 pub(crate) use chunks::chunk;
@@ -182,7 +183,7 @@ impl<'c> Execution<'c> {
         stages: Stages<'a, Batch, Error>,
         link: impl FnMut(&mut Batch) + Send + 'a,
     ) -> Stages<'a, Batch, Error> {
-        let Some(execution) = execution else { return serial(stages, "link", link) };
+        let Some(execution) = execution else { return serial(stages, LINK, link) };
         let together = (execution.root_every, execution.root_group);
         let Self { spec, tries, persistence, hasher, log, inline, .. } = execution;
         let (spec, hasher, log, inline) = (*spec, *hasher, *log, *inline);
@@ -206,7 +207,7 @@ impl<'c> Execution<'c> {
             Ok(flow)
         };
         let (stages, mut before) = match inline.senders {
-            false => (serial(stages, "link", link), None),
+            false => (serial(stages, LINK, link), None),
             true => (stages, Some(link)),
         };
         let by = Prefetching { history: history.map(|history| &**history), dry, lists, hasher };
@@ -233,11 +234,11 @@ impl<'c> Execution<'c> {
         };
         let stages = match inline.root {
             false if listed => {
-                let stages = serial(stages, "execute", execute);
+                let stages = serial(stages, EXECUTE, execute);
                 stages.parallel("execute-listed", execute_listed).serial("root", root)
             }
-            false => serial(stages, "execute", execute).serial("root", root),
-            true => stages.serial("execute", move |batch| {
+            false => serial(stages, EXECUTE, execute).serial("root", root),
+            true => stages.serial(EXECUTE, move |batch| {
                 execute(batch);
                 root(batch)
             }),

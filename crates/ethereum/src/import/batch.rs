@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::execute::stages::{ExecutedChunk, Speculated};
 use crate::fault::Cause;
 use crate::link::{Link, Linked, Tip};
+use crate::run::PHASES;
 use crate::verify::{Blocks, CheckTimes, Checked, Checks, Content, Headers, Verdict};
 use blockmill_archive::{Part, Reader};
 use blockmill_pipeline::{CarriesRows, Derived};
@@ -49,8 +50,18 @@ impl CarriesRows for Batch {
 pub(crate) struct BatchTimes {
     /// Reading.
     pub read: Duration,
-    /// The checks, the link included.
+    /// The checks that need no other batch.
     pub check: CheckTimes,
+    /// The link.
+    pub link: Duration,
+}
+
+impl BatchTimes {
+    /// The times of [`PHASES`], if writing took `written`.
+    pub fn phases(&self, written: Duration) -> [Duration; PHASES.len()] {
+        let CheckTimes { decode, validate, senders } = self.check;
+        [self.read, decode, validate.saturating_sub(senders), senders, self.link, written]
+    }
 }
 
 impl Batch {
@@ -77,8 +88,8 @@ impl Batch {
     pub fn link(&mut self, checks: &Checks<'_>, link: &mut Link) {
         let Self { blocks, headers, content, linked, verdict, .. } = self;
         let checked = Checked { blocks, headers };
-        self.times.check.senders += checks.check_later(checked, content, verdict);
         let clock = Instant::now();
+        checks.check_later(checked, content, verdict);
         link.extend(checks, checked, verdict, linked);
         // a block that the store has is not executed
         if let Some((i, violation)) = content.other_list.clone()
@@ -86,7 +97,7 @@ impl Batch {
         {
             verdict.refuse(blocks, i, Part::AccessList, Cause::Rule(violation));
         }
-        self.times.check.validate += clock.elapsed();
+        self.times.link = clock.elapsed();
     }
 
     /// The block access list of block `i`, if the archive has it and it is the header's.

@@ -13,9 +13,9 @@ pub struct Facts(BTreeMap<String, f64>);
 
 /// The whole run on the clock on the wall.
 pub const WALL_S: &str = "wall_s";
-/// CPU time of the process outside the kernel.
+/// CPU time of the process during the run, outside the kernel.
 pub const CPU_USER_S: &str = "cpu_user_s";
-/// CPU time of the process inside the kernel.
+/// CPU time of the process during the run, inside the kernel.
 pub const CPU_SYS_S: &str = "cpu_sys_s";
 /// The most memory that the process held at once; left out when not known.
 pub const PEAK_RSS_BYTES: &str = "peak_rss_bytes";

@@ -132,7 +132,7 @@ fn parse<T: DeserializeOwned>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{BlockRef, ChunkTimes, Program, Series, Stage, VALIDATION, WRITE};
+    use crate::record::{BlockRef, CHECK_VERIFY, ChunkTimes, Program, Series, Stage, WRITE};
 
     fn record() -> RunRecord {
         let mut record = RunRecord::new(Program::default(), "mod<5>");
@@ -148,7 +148,9 @@ mod tests {
             busy_s: vec![0.0, f64::from(at) + 0.5, 0.25],
             ..ChunkTimes::default()
         };
-        record.series.push(Series::of_chunks(&[chunk(0), chunk(1)], &["read", VALIDATION, WRITE]));
+        record
+            .series
+            .push(Series::of_chunks(&[chunk(0), chunk(1)], &["read", CHECK_VERIFY, WRITE]));
         record
     }
 
@@ -178,9 +180,9 @@ mod tests {
     #[test]
     fn sums_up_chunks() {
         let record = record();
-        assert_eq!((record.busy_s(VALIDATION), record.busy_s(WRITE)), (2.0, 0.5));
+        assert_eq!((record.busy_s(CHECK_VERIFY), record.busy_s(WRITE)), (2.0, 0.5));
         assert_eq!(record.busy_s("connect"), 0.0, "it has no such phase");
-        assert_eq!(record.phases(), ["read", VALIDATION, WRITE]);
+        assert_eq!(record.phases(), ["read", CHECK_VERIFY, WRITE]);
         assert_eq!(record.facts.value("blocks_per_s"), 2048.0);
     }
 
@@ -204,7 +206,7 @@ mod tests {
 
     #[test]
     fn reads_a_record_with_only_the_required_fields() {
-        let text = r#"{"schema":3,"label":"least","facts":{"wall_s":1.5}}"#;
+        let text = r#"{"schema":4,"label":"least","facts":{"wall_s":1.5}}"#;
         let record = parse(text).unwrap();
         assert_eq!((record.label.as_str(), record.wall_s()), ("least", 1.5));
         assert_eq!((record.data.blocks, record.series.len()), (0, 0));
@@ -212,7 +214,7 @@ mod tests {
 
     #[test]
     fn ignores_fields_that_it_does_not_know() {
-        let text = r#"{"schema":3,"label":"x","data":{"new":[1]},"facts":{},"later":{"a":1}}"#;
+        let text = r#"{"schema":4,"label":"x","data":{"new":[1]},"facts":{},"later":{"a":1}}"#;
         assert_eq!(parse(text).unwrap().label, "x");
     }
 
@@ -221,14 +223,14 @@ mod tests {
         for schema in [0, 1, SCHEMA - 1, SCHEMA + 1] {
             let error = parse(&format!("{{\"schema\":{schema},\"label\":7}}")).unwrap_err();
             assert!(matches!(error, RecordError::Schema { found, .. } if found == schema));
-            let expected = format!("run record of schema {schema}; this program reads schema 3");
+            let expected = format!("run record of schema {schema}; this program reads schema 4");
             assert!(error.to_string().contains(&expected), "{error}");
         }
     }
 
     #[test]
     fn rejects_other_json_and_says_where() {
-        for text in ["", "{}", "[3]", "{\"schema\":3}", "{\"schema\":3,\"label\":\"x\""] {
+        for text in ["", "{}", "[3]", "{\"schema\":4}", "{\"schema\":4,\"label\":\"x\""] {
             let error = parse(text).unwrap_err();
             assert!(matches!(error, RecordError::Json { .. }), "{text}");
             assert!(error.to_string().starts_with("run.json: not a run record: "), "{error}");

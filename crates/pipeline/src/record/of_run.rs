@@ -24,7 +24,7 @@ impl RunRecord {
         record.series.push(Series::of_chunks(chunks, phases));
         record.series.push(Series::of_slices(&times.timeline));
         record.took(outcome.wall_s);
-        record.take_usage();
+        record.take_usage(outcome.cpu);
         let stages = times.stages.iter();
         record.stages = stages.map(|times| Stage::from_times(times, blocks, bytes)).collect();
         record.threads = times.threads.iter().map(Into::into).collect();
@@ -45,16 +45,21 @@ impl RunRecord {
         record
     }
 
-    /// Replaces the stage of this name by parts of it, each with a name and a share of its time.
-    pub fn split_stage<'a>(&mut self, name: &str, parts: impl IntoIterator<Item = (&'a str, f64)>) {
+    /// Replaces the stage of this name by those of its parts that took time. They share its time
+    /// in proportion to the times that were measured.
+    pub fn split_stage(&mut self, name: &str, parts: &[(&str, f64)]) {
         let Some(at) = self.stages.iter().position(|stage| stage.name == name) else { return };
+        let sum: f64 = parts.iter().map(|part| part.1).sum();
+        if sum <= 0.0 {
+            return;
+        }
         let whole = self.stages[at].clone();
-        let part = |(name, share): (&str, f64)| Stage {
-            name: name.into(),
-            busy_s: whole.busy_s * share,
-            wait_s: whole.wait_s * share,
+        let part = |(name, measured): &(&str, f64)| Stage {
+            name: (*name).to_owned(),
+            busy_s: whole.busy_s * measured / sum,
+            wait_s: whole.wait_s * measured / sum,
             ..whole.clone()
         };
-        self.stages.splice(at..=at, parts.into_iter().map(part));
+        self.stages.splice(at..=at, parts.iter().filter(|part| part.1 > 0.0).map(part));
     }
 }

@@ -6,6 +6,8 @@ use super::surface::{Draw, EDGE, Hold, Surface, WIDER, fitted, is_narrow, text_w
 /// Height of a row with the name next to its bar, and with the name above it.
 const ROW: f64 = 34.0;
 const HIGH_ROW: f64 = 50.0;
+/// Height of a name above its bar.
+const NAME: f64 = 20.0;
 const BAR: f64 = 22.0;
 /// Size of names and texts, in points.
 pub const SIZE: f64 = 13.5;
@@ -69,6 +71,16 @@ impl Rows {
     /// Height of a row on a chart of this width.
     pub fn height(width: f64) -> f64 {
         if is_narrow(width) { HIGH_ROW } else { ROW }
+    }
+
+    /// The stretches, from top to bottom, in which a line over `count` rows meets no text.
+    #[must_use]
+    pub fn free(&self, count: usize) -> Vec<(f64, f64)> {
+        if !self.narrow {
+            return vec![(0.0, ROW * count as f64)];
+        }
+        let top = |at: usize| HIGH_ROW * at as f64;
+        (0..count).map(|at| (top(at) + NAME, top(at + 1))).collect()
     }
 
     /// The middle of the row at `at`, after its name and text were written.

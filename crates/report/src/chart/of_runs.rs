@@ -9,7 +9,7 @@ use super::series::{self, Series};
 use super::{Body, Chart, Key, keys_of, shortened};
 use crate::format;
 use crate::runs::{distinct, drawn};
-use crate::stages::{busy_share, parts, shown};
+use crate::stages::{busy_share, parts};
 use crate::summary::{INDEX, SET_UP, shown_phases};
 use crate::times::wall_and_cpu;
 use blockmill_pipeline::record::{CHUNK, Percentiles, RunRecord, Stage, Thread};
@@ -52,7 +52,7 @@ impl Chart {
             let y = time_axis(&series)?;
             let scale = if y.log { ", logarithmic scale" } else { "" };
             let blocks = format::number(unit, 0);
-            let name = shortened(shown(what));
+            let name = shortened(what);
             let caption = format!("{name}, ms for {blocks} blocks{scale}");
             let detail = percentiles(records, what).unwrap_or_default();
             Some(Panel { detail, ..Panel::new(caption, y, "ms", series) })
@@ -90,11 +90,8 @@ impl Chart {
         let names = distinct(all.filter(|(_, seconds)| *seconds > 0.0).map(|(name, _)| name));
         let rows: Vec<Row> =
             drawn.iter().filter_map(|run| time_row(run.record, &run.name, &names)).collect();
-        let key = |name: &&str| Key {
-            name: shortened(shown(name)),
-            ink: part_ink(name, &names),
-            strength: 1.0,
-        };
+        let key =
+            |name: &&str| Key { name: shortened(name), ink: part_ink(name, &names), strength: 1.0 };
         Some(Self {
             title: "Where the time went".to_owned(),
             subtitle: subtitle(records, &thread_time(records)),
@@ -158,15 +155,14 @@ impl Chart {
     }
 }
 
-/// The phases shown for all runs: the phases of the first run that has any.
+/// The phases shown for all runs.
 fn phases_of(records: &[RunRecord]) -> Vec<&str> {
-    records.iter().map(shown_phases).find(|phases| !phases.is_empty()).unwrap_or_default()
+    distinct(records.iter().flat_map(shown_phases))
 }
 
-/// Phases as the beginning of a title: `Validation and write`.
+/// Phases as the beginning of a title: `Check: verify and write`.
 fn listed(phases: &[&str]) -> String {
-    let phases: Vec<&str> = phases.iter().map(|phase| shown(phase)).collect();
-    let list = match &phases[..] {
+    let list = match phases {
         [] => String::new(),
         [one] => shortened(one),
         [more @ .., last] => format!("{} and {}", shortened(&more.join(", ")), shortened(last)),
@@ -205,7 +201,7 @@ fn time_row(record: &RunRecord, name: &str, names: &[&str]) -> Option<Row> {
                 ink: part_ink(name, names),
                 strength: 1.0,
                 text: format::duration(seconds),
-                name: shown(name).to_owned(),
+                name: name.to_owned(),
             })
             .collect(),
         text: format::duration(sum),
@@ -233,7 +229,7 @@ fn stage_row(stage: &Stage) -> Row {
         more => format!(", {more} threads"),
     };
     let (busy, wait) = (stage.busy_s / each, stage.wait_s / each);
-    work_row(shortened(shown(&stage.name)), busy, ("waiting", wait), busy_share(stage), &threads)
+    work_row(shortened(&stage.name), busy, ("waiting", wait), busy_share(stage), &threads)
 }
 
 fn work_row(name: String, busy: f64, rest: (&str, f64), share: f64, more: &str) -> Row {

@@ -190,13 +190,13 @@ pub(super) fn trend(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
 mod tests {
     use super::*;
     use crate::sample;
-    use blockmill_pipeline::record::{ChunkTimes, VALIDATION, WRITE};
+    use blockmill_pipeline::record::{CHECK_VERIFY, ChunkTimes, WRITE};
 
     #[test]
     fn accumulated_line_ends_at_the_totals() {
         let record = sample::full("x", 1.0);
-        let total = record.busy_s(VALIDATION) + record.busy_s(WRITE);
-        let series = accumulated(&[sample::bare("none"), record], &[VALIDATION, WRITE]);
+        let total = record.busy_s(CHECK_VERIFY) + record.busy_s(WRITE);
+        let series = accumulated(&[sample::bare("none"), record], &[CHECK_VERIFY, WRITE]);
         assert_eq!((series.len(), series[0].place), (1, 1));
         let (block, seconds) = *series[0].points.last().unwrap();
         assert_eq!(block, 1_000_000.0);

@@ -46,6 +46,15 @@ async function look(width) {
       a.left < b.right && b.left < a.right && a.top + 3 < b.bottom && b.top + 3 < a.bottom)
       .map(([other]) => `${one} | ${other}`));
   });
+  seen.crossed = all("svg").flatMap((svg) => {
+    const box = (part) => part.getBoundingClientRect();
+    const upright = [...svg.querySelectorAll("polyline")].map(box).filter((line) =>
+      line.width < 1 && line.height > 0);
+    return [...svg.querySelectorAll("text")].filter((text) => upright.some((line) =>
+      box(text).left + 1 < line.left && line.right < box(text).right - 1
+      && box(text).top + 3 < line.bottom && line.top + 3 < box(text).bottom))
+      .map((text) => text.textContent);
+  });
   seen.text = inside.body.innerText;
   seen.rows = all("tbody tr").map((row) => [...row.cells].map((cell) => cell.firstChild.data));
   seen.hero = all(".hero b").map((figure) => figure.textContent);
@@ -112,6 +121,7 @@ pub(crate) fn check(page: &str) -> Value {
             assert_eq!(seen["scrolling"], serde_json::json!([]), "only marked boxes scroll");
             assert_eq!(seen["edges"], 0, "a table that scrolls has a visible edge");
             assert_eq!(seen["outside"], serde_json::json!([]), "texts outside of their charts");
+            assert_eq!(seen["crossed"], serde_json::json!([]), "lines through texts");
             assert_eq!(seen["touching"], serde_json::json!([]), "texts upon each other");
             let tips = seen["tips"].as_array().unwrap();
             assert_eq!(seen["drawn"], tips.len(), "one drawing of each chart");

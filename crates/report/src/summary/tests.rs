@@ -59,8 +59,8 @@ fn a_verbose_answer_has_what_was_found_and_measured() {
             "  rate         1,000,000 blocks/s, 1.00 s in all\n",
             "  peak memory  96.0 MB\n",
             "  detail       all at once\n",
-            "  CPU time of the phases\n",
-            "  validation       738 ms",
+            "  thread time of the stages\n",
+            "  check: verify      400 ms",
         ],
     );
     assert_eq!(text.matches("range ").count(), 1, "{text}");
@@ -84,7 +84,7 @@ fn block_files_have_words_of_their_own() {
             "  finish ",
         ],
     );
-    for foreign in ["seals", "anchor", "validation", "decode", "write", "set-up"] {
+    for foreign in ["seals", "anchor", "verify", "decode", "write", "set-up"] {
         assert!(!text.contains(foreign), "{foreign:?} is in:\n{text}");
     }
     record.level = "headers".into();

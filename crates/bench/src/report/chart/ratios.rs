@@ -102,11 +102,15 @@ impl Draw for RatioChart {
         on.top += TOP;
         let bottom = Rows::height(on.width) * self.rows.len() as f64;
         let noise = self.noise();
+        let free = rows.free(self.rows.len());
         on.tipped(&self.band(), |on| {
-            on.block((place(1.0 / (1.0 + noise)), 0.0), (place(1.0 + noise), bottom), NOISE, 1.0);
+            for (from, to) in &free {
+                let (low, high) = (place(1.0 / (1.0 + noise)), place(1.0 + noise));
+                on.block((low, *from), (high, *to), NOISE, 1.0);
+            }
         });
         for (value, text) in &axis.ticks {
-            on.line(&[(place(*value), 0.0), (place(*value), bottom)], GRID, 1.0);
+            upright(on, &free, place(*value), (GRID, 1.0));
             on.text(
                 &format!("{text}x"),
                 (place(*value), bottom + 15.0),
@@ -115,7 +119,7 @@ impl Draw for RatioChart {
                 Hold::Middle,
             );
         }
-        on.line(&[(place(1.0), 0.0), (place(1.0), bottom)], AXIS, 1.5);
+        upright(on, &free, place(1.0), (AXIS, 1.5));
         let (worse, better) = self.sides;
         on.text(&format!("\u{2190} {worse}"), (rows.left, -11.0), SMALL, FAINT, Hold::Left);
         on.text(&format!("{better} \u{2192}"), (rows.right, -11.0), SMALL, FAINT, Hold::Right);
@@ -127,6 +131,11 @@ impl Draw for RatioChart {
         }
         on.top -= TOP;
     }
+}
+
+/// A line from top to bottom at `x`, which leaves texts out.
+fn upright(on: &mut Surface, free: &[(f64, f64)], x: f64, (ink, width): (Ink, f64)) {
+    free.iter().for_each(|(from, to)| on.line(&[(x, *from), (x, *to)], ink, width));
 }
 
 /// A gain in a few words, or the verdict where there is none.

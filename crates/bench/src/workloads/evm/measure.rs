@@ -6,6 +6,7 @@ use crate::job::Job;
 use anyhow::{Context, Result, ensure};
 use blockmill_ethereum::params::{ChainSpec, Fork};
 use blockmill_generate::ethereum::assembly::bytes;
+use blockmill_pipeline::RunClock;
 use blockmill_pipeline::record::{MGAS_PER_S, RunRecord};
 use std::fs;
 use std::path::Path;
@@ -42,6 +43,7 @@ pub fn read(folder: &Path, fork: Fork) -> Result<(Plan, Machine)> {
 /// # Errors
 /// A program that does not do what the plan says.
 pub fn once(job: &Job, fork: Fork) -> Result<RunRecord> {
+    let clock = RunClock::start();
     let samples: usize = job.parsed("samples")?;
     ensure!(samples > 0, "samples: expected at least 1, found 0");
     let (plan, mut machine) = read(Path::new(job.setting("plan")?), fork)?;
@@ -51,7 +53,7 @@ pub fn once(job: &Job, fork: Fork) -> Result<RunRecord> {
     }
     let mut record = RunRecord::new(blockmill_cli::program::this(), "");
     progress(&plan, &took, &mut record);
-    record.take_usage();
+    record.take_usage(clock.cpu());
     Ok(record)
 }
 

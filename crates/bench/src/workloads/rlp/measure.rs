@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use blockmill_pipeline::RunClock;
 use blockmill_pipeline::record::{RunRecord, SAMPLE, Series, TIME_NS};
 use blockmill_pipeline::usage;
 
@@ -25,6 +26,7 @@ pub struct Sampling {
 /// Runs an operation once, then until a sample is long enough, then for the samples, and a last
 /// time to count its allocations. The record has only the costs.
 pub fn measure(sampling: Sampling, mut operation: impl FnMut()) -> RunRecord {
+    let clock = RunClock::start();
     let mut repeat = |iterations: u64| {
         let start = Instant::now();
         for _ in 0..iterations {
@@ -67,7 +69,7 @@ pub fn measure(sampling: Sampling, mut operation: impl FnMut()) -> RunRecord {
     record.facts.set("allocated_bytes", bytes as f64 / f64::from(COUNTED));
     record.facts.count("first_page_faults", first_page_faults);
     record.facts.set("page_faults", page_faults);
-    record.take_usage();
+    record.take_usage(clock.cpu());
     record
 }
 

@@ -37,6 +37,18 @@ impl fmt::Display for Writer {
 }
 
 impl Writer {
+    /// What it does, in one line.
+    #[must_use]
+    pub fn about(&self) -> &'static str {
+        match self {
+            Self::TwoPass => "Computes lengths, then writes; hashes without storing the encoding",
+            Self::OnePass => "Writes items, then moves those of a list after its prefix",
+            Self::EncodeThenHash => "Computes lengths, writes into a buffer, then hashes it",
+            Self::Width(hasher) if hasher.name() == "scalar" => "Hashes one object after the other",
+            Self::Width(_) => "Hashes several objects at once, in vector lanes",
+        }
+    }
+
     /// The writers that do `op` in a way of their own on this machine; the default is the last.
     #[must_use]
     pub fn for_operation(op: Op) -> Vec<Self> {
