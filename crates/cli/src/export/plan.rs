@@ -100,11 +100,9 @@ pub fn answer(asked: &Asked<'_>, contents: &Contents, job: &Job, json: bool) -> 
     let about = if contents.is_stated { "" } else { "about " };
     let folder = asked.to.folder().map(|to| to.display().to_string()).unwrap_or_default();
     let [count, from, to] = [blocks, first, last].map(grouped);
-    print_folded(
-        &format!("Dry run: nothing is verified, nothing is written to {folder}."),
-        0,
-        width,
-    );
+    print_folded("Dry run: nothing is verified, nothing is written.", 0, width);
+    // nothing follows the path: it may be copied, and be longer than a line
+    print_folded(&format!("Folder: {folder}"), 0, width);
     let (chain, level) = (&contents.chain, contents.level);
     let range =
         if blocks == 0 { "no blocks".into() } else { format!("blocks {from} to {about}{to}") };
