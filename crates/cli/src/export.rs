@@ -1,5 +1,6 @@
 //! `export`: verified blocks as tables. The `export.rs` of each chain's folder verifies them.
 
+mod end;
 pub mod plan;
 
 use crate::answer::Answer;
@@ -7,7 +8,7 @@ use crate::args::{Export, ExportNames, Rows, Verification};
 use crate::import::{Run, family};
 use crate::shard::{self, Documents};
 use crate::{bitcoin, checksums, ethereum, neo, outputs, paths, stop};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use blockmill_archive::output::{Shape, keep_apart};
 use blockmill_archive::{Family, is_pipe};
 use blockmill_export::schema::{Form, Names, Table};
@@ -16,8 +17,7 @@ use blockmill_export::{
     tables_named,
 };
 use blockmill_pipeline::Cancel;
-use blockmill_verdict::{ConsumerError, Status, counted, grouped};
-use serde_json::json;
+use blockmill_verdict::{ConsumerError, Level, grouped};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::SyncSender;
@@ -32,12 +32,9 @@ pub fn run(args: &Export, json: bool, cancel: Cancel) -> Result<Answer> {
     let checked = checksums::compare(asked.checksums.as_deref(), &asked.paths, json, &cancel)?;
     let partition = partition(args)?;
     let append = args.append.then(|| begin_to_append(args)).transpose()?;
-    let to = match &append {
-        Some(append) => To::Append(append),
-        None => {
-            begin(args)?;
-            To::Folder(&args.to)
-        }
+    let (to, is_new) = match &append {
+        Some(append) => (To::Append(append), false),
+        None => (To::Folder(&args.to), begin(args)?),
     };
     stop::leaves(to.kept());
     stop::writes(&args.to, 0);
@@ -49,6 +46,10 @@ pub fn run(args: &Export, json: bool, cancel: Cancel) -> Result<Answer> {
     }
     let run = Run::new(asked, "export", asked.record.clone(), json, cancel)?;
     let answer = any(&Asked { verification: asked, rows: &args.rows, partition, to }, run);
+    if is_new {
+        // only an empty folder can be removed in this way
+        let _ = fs::remove_dir(&args.to);
+    }
     Ok(checked.with(answer?))
 }
 
@@ -83,18 +84,18 @@ fn partition(args: &Export) -> Result<PartitionBy> {
     Ok(args.partition.as_deref().map(str::parse).transpose()?.unwrap_or_default())
 }
 
-/// Begins an export into a folder without one.
-fn begin(args: &Export) -> Result<()> {
+/// Begins an export into a folder without one. Returns whether the folder is new.
+fn begin(args: &Export) -> Result<bool> {
     let asked = &args.verification;
     outputs::claim(&args.to, &inputs(asked), Shape::FilesIn, asked.force)?.done()?;
     let is_there = paths::is_there(&args.to.join(MANIFEST))?;
     ensure!(asked.force.force || !is_there, taken(&args.to));
-    create(&args.to)?;
+    let is_new = create(&args.to)?;
     if asked.force.force {
         // it speaks of files that are going to be replaced
         remove_manifest(&args.to)?;
     }
-    Ok(())
+    Ok(is_new)
 }
 
 /// Begins to continue the export in a folder.
@@ -157,8 +158,11 @@ pub enum To<'a> {
     Reader(SyncSender<RecordBatch>),
 }
 
-fn create(folder: &Path) -> Result<()> {
-    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))
+/// Creates the folder of the files. Returns whether it is new.
+fn create(folder: &Path) -> Result<bool> {
+    let is_new = !paths::is_there(folder)?;
+    paths::create_folder(folder)?;
+    Ok(is_new)
 }
 
 impl To<'_> {
@@ -208,6 +212,13 @@ pub fn of_shard(args: &Export, after: Option<&Documents<'_>>, cancel: Cancel) ->
     }
 }
 
+/// Refuses a level that reads no blocks, where every table consists of blocks.
+pub fn expect_bodies(level: Level) -> Result<()> {
+    let expected = "tables of this chain need level bodies or execution, found level headers";
+    ensure!(level > Level::Headers, "--level: {expected}");
+    Ok(())
+}
+
 /// How requested rows look.
 pub fn form(rows: &Rows) -> Form {
     let names = match rows.names {
@@ -226,6 +237,8 @@ pub struct Job {
     pub tables: Vec<&'static Table>,
     /// The run.
     pub export: blockmill_export::Export,
+    /// Whether a run can begin after the last block of an export that it continues.
+    pub begins_anywhere: bool,
 }
 
 impl Job {
@@ -265,7 +278,7 @@ impl Job {
                 blockmill_export::Export::to_reader(&tables, facts, reader.clone())?
             }
         };
-        Ok(Self { tables, export })
+        Ok(Self { tables, export, begins_anywhere: false })
     }
 
     /// Ends an export. If there is a verdict, writes the last files and the manifest; an error of
@@ -294,49 +307,4 @@ impl Job {
         }
         Ok(manifest.files)
     }
-}
-
-/// The answer of an export whose run has `answer`; `files` were written if it was complete.
-pub fn answer(
-    asked: &Asked<'_>,
-    answer: Answer,
-    files: &[FileEntry],
-    json: bool,
-) -> Result<Answer> {
-    let Some(to) = asked.to.folder() else { return Ok(answer) };
-    let complete = answer.status.is_success();
-    let kept = (!complete).then(|| asked.to.kept());
-    let answer = Answer { kept: answer.kept.or(kept), ..answer };
-    let to = to.display().to_string();
-    if json {
-        let verified = match (complete, answer.status) {
-            (true, Status::Partial) => "partial",
-            (true, _) => "chain",
-            (false, _) => "partition",
-        };
-        return answer.with(json!({ "to": to, "verified": verified, "files": files }));
-    }
-    if complete {
-        let mut tables: Vec<&str> = vec![];
-        for file in files {
-            if !tables.contains(&&*file.table) {
-                tables.push(&file.table);
-            }
-        }
-        for table in tables {
-            let own = || files.iter().filter(|file| file.table == table);
-            let rows = grouped(own().map(|file| file.rows).sum());
-            let bytes = grouped(own().map(|file| file.bytes).sum());
-            let count = counted(own().count() as u64, "file");
-            println!("{table}: {rows} rows in {count}, {bytes} bytes");
-        }
-        match &asked.to {
-            To::Append(append) if files.is_empty() => {
-                let last = grouped(append.last_block().number);
-                println!("nothing new: the export in {to} has all blocks up to {last}");
-            }
-            _ => println!("wrote {to}; {MANIFEST} says what was verified"),
-        }
-    }
-    Ok(answer)
 }

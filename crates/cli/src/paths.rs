@@ -45,6 +45,11 @@ pub fn expect_folder(path: &Path) -> Result<(), NotCreated> {
     created.map_err(|source| NotCreated { path: path.to_path_buf(), source })
 }
 
+/// Creates a folder, with those above it.
+pub fn create_folder(path: &Path) -> Result<(), NotCreated> {
+    fs::create_dir_all(path).map_err(|source| NotCreated { path: path.to_path_buf(), source })
+}
+
 fn cannot_open(path: &Path) -> String {
     format!("cannot open {}", path.display())
 }

@@ -42,6 +42,10 @@ fn what_is_not_checked_of_validators_is_said() {
                 let expected = "whether votes made the validators that 28 blocks name";
                 assert!(said.contains(&format!("{expected} ({name})")), "{level}: {said}");
                 assert_eq!(said.contains("28 seals"), left, "{level} {seal}: {said}");
+                // rules fix mix hash and nonce, so they rest on no seal
+                let notes = notes(&answer);
+                assert!(notes.contains("time and extra data"), "{notes}");
+                assert!(!notes.contains("mix hash") && !notes.contains("nonce"), "{notes}");
                 assert!(answer.to_string().contains(&last_hash(engine)), "{answer}");
             }
         }

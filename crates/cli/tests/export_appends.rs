@@ -78,6 +78,38 @@ fn an_export_in_three_parts_has_the_rows_of_one() {
     }
 }
 
+/// The last note of an answer.
+fn last_note(command: &mut Command) -> String {
+    let answer = document(&run(command.arg("--json")));
+    assert_eq!(answer["exit_code"], 0, "{answer}");
+    let note = answer["notes"].as_array().unwrap().last();
+    note.and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn blocks_that_are_verified_again_are_named() {
+    let scratch = Scratch::new("appends_again");
+    let chain = Chain::ethereum();
+    let [by_all, by_rest, executed] = ["all", "rest", "executed"].map(|name| scratch.path(name));
+    for to in [&by_all, &by_rest] {
+        succeed_json(&mut chain.export(to, "--level bodies --until 1000"));
+    }
+    let words = "--level bodies --append";
+    let again = "Blocks 1 to 1,000 of the export were verified again";
+    let note = last_note(&mut chain.export(&by_all, words));
+    assert_eq!(note, format!("{again}: --from 1001 begins after them, and relies on the export."));
+    let note = last_note(&mut chain.export(&by_rest, &format!("{words} --from 1001")));
+    assert!(!note.contains("again"), "{note}");
+    let manifests = [&by_all, &by_rest].map(|folder| manifest(folder));
+    for name in ["verified", "first", "last", "tip", "anchor"] {
+        assert_eq!(manifests[0][name], manifests[1][name], "{name}");
+    }
+    succeed_json(&mut chain.export(&executed, "--until 1000"));
+    let note = last_note(&mut chain.export(&executed, "--append --until 1100"));
+    assert!(note.starts_with(again) && note.contains("level execution needs"), "{note}");
+}
+
 #[blockmill_testkit::needs(fixtures)]
 #[test]
 fn what_does_not_continue_an_export_is_refused_and_changes_nothing() {

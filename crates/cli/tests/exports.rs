@@ -121,7 +121,8 @@ fn what_cannot_be_meant_is_refused_before_anything_is_written() {
     let words = ["found transactionz; did you mean transactions?"];
     misunderstand(&mut export(&archive, &to, "--tables blocks,transactionz"), &words);
     misunderstand(&mut export(&archive, &to, "--tables al"), &["did you mean all?"]);
-    assert!(names(&to).is_empty());
+    misunderstand(&mut export(&archive, &to, "--tables inputs"), &["inputs, a table of bitcoin"]);
+    assert!(!to.exists());
     let own = scratch.path("own");
     fs::create_dir_all(&own).unwrap();
     copy(&archive, &own.join("chain.rlp"));
@@ -129,8 +130,26 @@ fn what_cannot_be_meant_is_refused_before_anything_is_written() {
     misunderstand(&mut export(&own, &inside, "--tables blocks"), &["inside the input"]);
     assert!(!inside.exists());
     // this level has no receipts, and says so with the first transaction
-    misunderstand(&mut export(&archive, &to, "--tables logs"), &["receipts", "block"]);
-    assert!(names(&to).is_empty());
+    let ended = run(&mut export(&archive, &to, "--tables logs"));
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("receipts, found block 1"), "{}", ended.stderr);
+    // no partition is complete
+    assert!(!to.exists() && !ended.stderr.contains("partitions"), "{}", ended.stderr);
+    // tables of these chains have no rows of headers
+    let protocol = blockmill_testkit::fixture("neo/chain50x2.yml");
+    for (archive, chain) in [
+        ("neo/chain50x2.acc", format!("--chain {}", protocol.display())),
+        ("bitcoin/testnet3-0-400.dat", "--partial".into()),
+    ] {
+        let archive = blockmill_testkit::fixture(archive);
+        for more in ["", "--dry-run"] {
+            let mut command = blockmill(&format!("export {chain} {more} --level headers"));
+            let command = command.arg(&archive).arg("--to").arg(&to);
+            misunderstand(command, &["need level bodies or execution, found level headers"]);
+        }
+    }
+    let ended = run(&mut export(&archive, Path::new("/proc/x"), ""));
+    assert_eq!(ended.code, Some(5), "{}", ended.stderr);
 }
 
 #[blockmill_testkit::needs(fixtures)]

@@ -96,7 +96,8 @@ impl Append {
             ("tables", &names, &asked),
         ] {
             if expected != found {
-                let [expected, found] = [expected, found].map(|of| format!("{what} {of}"));
+                let (expected, found) = (format!("{what} {expected}"), format!("{what} {found}"));
+                let found = format!("{found}: --append needs the options of the export");
                 return Err(other(&self.folder, &expected, &found));
             }
         }

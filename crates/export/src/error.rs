@@ -22,7 +22,7 @@ pub enum Error {
         expected: String,
         /// What was asked for.
         found: String,
-        /// The question whether another name was meant, or nothing.
+        /// The chain that has it, the question whether another name was meant, or nothing.
         hint: String,
     },
     /// A word that no partitioning has.

@@ -119,7 +119,12 @@ fn no_table(all: &[&'static Table], name: &str) -> Error {
     let similar = names().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
     let similar = similar.filter(|similar| similarity(similar) > SIMILAR);
     let expected = names().collect::<Vec<_>>().join(", ");
-    let hint = similar.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+    let mut others = crate::all_tables().filter(|(_, table)| table.name == name);
+    let hint = match (others.next(), similar) {
+        (Some((chain, _)), _) => format!(", a table of {chain}"),
+        (None, Some(name)) => format!("; did you mean {name}?"),
+        (None, None) => String::new(),
+    };
     Error::Table { expected, found: name.into(), hint }
 }
 

@@ -1,6 +1,7 @@
 //! Tables as data: names, types, and how each column is written. Every chain has its own list.
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use blockmill_verdict::Level;
 use parquet::arrow::add_encoded_arrow_schema_to_metadata;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::SortingColumn;
@@ -72,6 +73,8 @@ pub struct Column {
     pub searched: bool,
     /// Is each value as good as random, so that nothing can be compressed?
     pub random: bool,
+    /// The least level that fills it, where its table needs a lower one: null below that.
+    pub level: Option<Level>,
     /// What it is, in a sentence.
     pub about: &'static str,
 }
@@ -80,7 +83,8 @@ impl Column {
     /// A column of which every row has a value.
     #[must_use]
     pub const fn new(name: &'static str, kind: Kind, about: &'static str) -> Self {
-        Self { name, cryo: name, kind, nullable: false, searched: false, random: false, about }
+        let (nullable, searched, random) = (false, false, false);
+        Self { name, cryo: name, kind, nullable, searched, random, level: None, about }
     }
 
     /// The same under another name in cryo.
@@ -93,6 +97,18 @@ impl Column {
     #[must_use]
     pub const fn or_none(self) -> Self {
         Self { nullable: true, ..self }
+    }
+
+    /// The same where values are missing below this level.
+    #[must_use]
+    pub const fn filled_at(self, level: Level) -> Self {
+        Self { nullable: true, level: Some(level), ..self }
+    }
+
+    /// The level that it needs, if it is null at `level`.
+    #[must_use]
+    pub fn null_at(&self, level: Level) -> Option<Level> {
+        self.level.filter(|needed| level < *needed)
     }
 
     /// The type of its values, in words.

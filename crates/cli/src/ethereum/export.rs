@@ -33,7 +33,8 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     let facts = facts(&job.options, asked);
     let threads = job.options.threads;
     let given = tables::of_level(job.options.level, job.archive.has_receipts());
-    let writing = export::Job::new(asked, (&tables::ALL, &given), facts, threads)?;
+    let mut writing = export::Job::new(asked, (&tables::ALL, &given), facts, threads)?;
+    writing.begins_anywhere = job.options.level < Level::Execution;
     let format = job.archive.format();
     job.options.consumer = Some(consumer(writing.export.clone(), &writing.tables, format));
     let (ended, mut outcome) = job.engine(&mut Sink::Discard, &run)?;
@@ -41,7 +42,7 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     let verdict = is_whole.then(|| ended.outcome(&outcome).into());
     let files = writing.end(asked, verdict, &mut outcome);
     let answer = job.end(&ended, &outcome, None, run)?;
-    export::answer(asked, answer, &files, json)
+    writing.answer(asked, answer, &files, json)
 }
 
 /// Describes what an export of an archive would write.

@@ -6,7 +6,7 @@ use anyhow::Result;
 use blockmill_export::schema::{Column, Form, Table};
 use blockmill_export::{Place, place_of};
 use blockmill_report::wrap;
-use blockmill_verdict::grouped;
+use blockmill_verdict::{Level, grouped};
 use serde_json::{Value, json};
 
 /// Columns of a terminal that states none.
@@ -79,9 +79,10 @@ pub fn answer(asked: &Asked<'_>, contents: &Contents, job: &Job, json: bool) -> 
         let place = place_of(by, table, (first, known), &contents.chain, form, contents.files);
         Plan { table, rows, is_exact, place }
     };
+    let level = Level::named(contents.level);
     let plans: Vec<_> = job.tables.iter().copied().map(plan).collect();
     if json {
-        let tables: Vec<_> = plans.iter().map(|plan| plan.json(form)).collect();
+        let tables: Vec<_> = plans.iter().map(|plan| plan.json(form, level)).collect();
         return Answer::ok().with(json!({
             "dry_run": true,
             "to": asked.to.folder().map(|to| to.display().to_string()),
@@ -100,20 +101,22 @@ pub fn answer(asked: &Asked<'_>, contents: &Contents, job: &Job, json: bool) -> 
     let about = if contents.is_stated { "" } else { "about " };
     let folder = asked.to.folder().map(|to| to.display().to_string()).unwrap_or_default();
     let [count, from, to] = [blocks, first, last].map(grouped);
-    print_folded(
-        &format!("Dry run: nothing is verified, nothing is written to {folder}."),
-        0,
-        width,
-    );
-    let (chain, level) = (&contents.chain, contents.level);
+    print_folded("Dry run: nothing is verified, nothing is written.", 0, width);
+    // nothing follows the path: it may be copied, and be longer than a line
+    print_folded(&format!("Folder: {folder}"), 0, width);
     let range =
         if blocks == 0 { "no blocks".into() } else { format!("blocks {from} to {about}{to}") };
     let from = contents.counted;
-    let text = format!("{chain}, level {level}, {range} ({about}{count}, from {from}).");
+    let Contents { chain, level: name, .. } = contents;
+    let text = format!("{chain}, level {name}, {range} ({about}{count}, from {from}).");
     print_folded(&text, 0, width);
     let sampled = grouped(contents.sample.blocks);
     print_folded(&format!("Rows are estimated from a sample of {sampled} blocks."), 0, width);
-    plans.iter().for_each(|plan| plan.print(form, width));
+    plans.iter().for_each(|plan| plan.print(form, level, width));
+    if let Some(nulls) = job.nulls() {
+        println!("");
+        print_folded(&nulls, 0, width);
+    }
     if !form.hex {
         println!("");
         print_folded("--hex writes binary columns as text, 0x and digits.", 0, width);
@@ -142,12 +145,13 @@ impl Sample {
 }
 
 impl Plan {
-    fn json(&self, form: Form) -> Value {
+    fn json(&self, form: Form, level: Option<Level>) -> Value {
         let Self { table, rows, is_exact, place } = self;
         let column = |column: &Column| {
             json!({
                 "name": form.name_of(column),
                 "type": column.type_name(form),
+                "null_below_level": needed(column, level).map(Level::name),
                 "about": column.about,
             })
         };
@@ -162,7 +166,7 @@ impl Plan {
         })
     }
 
-    fn print(&self, form: Form, width: usize) {
+    fn print(&self, form: Form, level: Option<Level>, width: usize) {
         let Self { table, rows, is_exact, place } = self;
         let rows = match (rows, is_exact) {
             (None, _) => "number of rows not known before".into(),
@@ -180,7 +184,10 @@ impl Plan {
         let longest = table.columns.iter().map(|column| form.name_of(column).len()).max();
         let longest = longest.unwrap_or(0);
         for column in table.columns {
-            let (name, of) = (form.name_of(column), column.type_name(form));
+            let (name, mut of) = (form.name_of(column), column.type_name(form));
+            if let Some(level) = needed(column, level) {
+                of += &format!(": needs level {}", level.name());
+            }
             if 4 + longest + of.len() <= width {
                 println!("  {name:<longest$}  {of}");
             } else {
@@ -189,6 +196,11 @@ impl Plan {
             }
         }
     }
+}
+
+/// The level that a column needs, if it is null at that of the export.
+fn needed(column: &Column, level: Option<Level>) -> Option<Level> {
+    level.and_then(|level| column.null_at(level))
 }
 
 /// Prints text in lines of `width`, each indented. A path stays whole, so that it can be copied.

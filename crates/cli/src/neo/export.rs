@@ -3,7 +3,7 @@
 use super::import::{Job, remove};
 use crate::answer::Answer;
 use crate::export::plan::{self, Contents, SAMPLE, Sample};
-use crate::export::{self, Asked};
+use crate::export::{self, Asked, expect_bodies};
 use crate::import::Run;
 use anyhow::Result;
 use blockmill_archive::ChunkLimit;
@@ -20,6 +20,7 @@ use blockmill_pipeline::Cancel;
 pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     let json = run.is_quiet();
     let mut job = Job::prepare(asked.verification, None, run.cancel.clone())?;
+    expect_bodies(job.options.level)?;
     let (given, facts) = (tables::of_level(job.options.level), facts(&job.options)?);
     let writing = export::Job::new(asked, (&tables::ALL, &given), facts, job.options.threads)?;
     job.options.consumer = Some(consumer(writing.export.clone(), &writing.tables));
@@ -31,12 +32,13 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     let files = writing.end(asked, verdict, &mut outcome);
     let answer = job.end(&ended, &outcome, run);
     remove(folder)?;
-    export::answer(asked, answer?, &files, json)
+    writing.answer(asked, answer?, &files, json)
 }
 
 /// Describes what an export of dumps would write.
 pub fn describe(asked: &Asked<'_>, json: bool, cancel: Cancel) -> Result<Answer> {
-    let Job { dumps, options } = Job::prepare(asked.verification, None, cancel)?;
+    let Job { dumps, options, .. } = Job::prepare(asked.verification, None, cancel)?;
+    expect_bodies(options.level)?;
     let (given, facts) = (tables::of_level(options.level), facts(&options)?);
     let writing = export::Job::new(asked, (&tables::ALL, &given), facts, 1)?;
     let (first, last) = dumps.range().unwrap_or_default();

@@ -106,6 +106,8 @@ pub(super) fn remove(folder: Option<TempDir>) -> Result<()> {
 pub(super) struct Job {
     pub dumps: Dumps,
     pub options: Options,
+    /// Whether the store is a temporary one.
+    is_temporary: bool,
 }
 
 impl Job {
@@ -136,7 +138,7 @@ impl Job {
             cancel,
             ..defaults
         };
-        Ok(Self { dumps, options })
+        Ok(Self { dumps, options, is_temporary: false })
     }
 
     /// A sink that stores no blocks, and the temporary folder of its state.
@@ -144,6 +146,7 @@ impl Job {
         if self.options.level < Level::Execution {
             return Ok((Sink::Discard, None));
         }
+        self.is_temporary = true;
         // a temporary state is never unwound
         self.options.settings.log = ChangeLog::Off;
         // a unique name: a killed process may have left a folder
@@ -165,7 +168,7 @@ impl Job {
 
     /// Runs the engine and shows its progress.
     pub fn engine(&self, sink: &mut Sink, run: &Run) -> Result<(Ended, Result<(), Error>)> {
-        let Self { dumps, options } = self;
+        let Self { dumps, options, .. } = self;
         let (name, level, bytes) =
             (options.protocol.name, options.level.name(), dumps.disk_bytes());
         let paths: Vec<PathBuf> = dumps.files().iter().map(|dump| dump.path.clone()).collect();
@@ -179,9 +182,13 @@ impl Job {
 
     /// Builds the answer of a run.
     pub fn end(self, ended: &Ended, outcome: &Result<(), Error>, run: Run) -> Result<Answer> {
-        let Self { dumps, options } = self;
-        let record =
+        let Self { dumps, options, is_temporary } = self;
+        let mut record =
             record::of(ended, outcome, &dumps, &options, crate::program::this(), &run.label);
+        if is_temporary {
+            // what was committed goes with its folder
+            record.result.committed = None;
+        }
         let ending = Ending {
             source: "these dumps hold",
             unit: "height",

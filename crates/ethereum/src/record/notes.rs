@@ -195,9 +195,9 @@ fn unconfirmed(run: &Run, options: &Options) -> Option<(u64, bool)> {
 /// proves all fields of a block but the last.
 fn uncovered(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
     let mut notes = vec![];
-    let fields = resting(archive, options);
     let is_bft = matches!(options.spec.consensus, Consensus::Bft(_));
     if run.seals_left > 0 || is_bft && run.seals_checked > 0 {
+        let fields = resting(archive, options, false);
         notes.push(format!("no seal that was checked covers {fields} of all blocks"));
     }
     if let Some((number, of_stake)) = unconfirmed(run, options) {
@@ -205,7 +205,7 @@ fn uncovered(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
             false => "its seal, which was not checked",
             true => "the hash that the consensus layer has of it (--trust)",
         };
-        let number = grouped(number);
+        let (number, fields) = (grouped(number), resting(archive, options, of_stake));
         notes.push(format!("no block follows block {number}: its {fields} rest on {rest}"));
     }
     notes
@@ -216,20 +216,24 @@ fn is_proven(run: &Run) -> bool {
     run.beacon_proofs > 0 && run.beacon_proofs == run.blocks
 }
 
-/// The fields that neither rules nor content decide.
-fn resting(archive: &Archive, options: &Options) -> &'static str {
+/// The fields that neither rules nor content decide, in blocks of proof of stake or in others.
+fn resting(archive: &Archive, options: &Options, of_stake: bool) -> String {
+    // rules fix the nonce under proof of stake, the mix hash under clique, and both under BFT
+    let own = match &options.spec.consensus {
+        _ if of_stake => "time, extra data and mix hash",
+        Consensus::Bft(_) => "time and extra data",
+        Consensus::Clique(_) => "time, extra data and nonce",
+        Consensus::Work | Consensus::FixedDifficulty(_) => "time, extra data, mix hash and nonce",
+    };
     match (options.level, archive.has_receipts()) {
-        (Level::Headers, _) => {
-            "coinbase, roots, logs bloom, gas used, time, extra data, mix hash and nonce"
-        }
+        (Level::Headers, _) => format!("coinbase, roots, logs bloom, gas used, {own}"),
         (Level::Execution, _) => {
-            "coinbase, time, extra data, mix hash and nonce, and the state root as far as they \
-             decide it,"
+            format!("coinbase, {own}, and the state root as far as they decide it,")
         }
-        (_, false) => {
-            "coinbase, state root, time, extra data, mix hash and nonce, and where there are \
-             transactions receipts root, logs bloom and gas used"
-        }
-        (_, true) => "coinbase, state root, time, extra data, mix hash and nonce",
+        (_, false) => format!(
+            "coinbase, state root, {own}, and where there are transactions receipts root, logs \
+             bloom and gas used"
+        ),
+        (_, true) => format!("coinbase, state root, {own}"),
     }
 }

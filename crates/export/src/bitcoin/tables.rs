@@ -2,6 +2,7 @@
 //! in the order in which users know them, last byte first.
 
 use crate::schema::{Column, Kind, Table};
+use blockmill_bitcoin::Level;
 
 const HASH: Kind = Kind::Fixed(32);
 
@@ -58,9 +59,10 @@ pub static TRANSACTIONS: Table = Table {
         Column::new("index", Kind::Int, "Place in the block, from 0").cryo("transaction_index"),
         Column::new("input_count", Kind::Int, "How many inputs"),
         Column::new("output_count", Kind::Int, "How many outputs"),
-        Column::new("input_value", Kind::Int, "Satoshis that its inputs spend").or_none(),
+        Column::new("input_value", Kind::Int, "Satoshis that its inputs spend")
+            .filled_at(Level::Execution),
         Column::new("output_value", Kind::Int, "Satoshis that its outputs have"),
-        Column::new("fee", Kind::Int, "Satoshis that the miner gets").or_none(),
+        Column::new("fee", Kind::Int, "Satoshis that the miner gets").filled_at(Level::Execution),
         Column::new("has_witness", Kind::Bool, "Has it the marker and flag of BIP144?"),
     ],
 };
@@ -86,11 +88,13 @@ pub static INPUTS: Table = Table {
         Column::new("script", Kind::Bytes, "Input script"),
         Column::new("sequence", Kind::Int, "Sequence number"),
         Column::new("witness", Kind::Strings, "Items of the witness"),
-        Column::new("value", Kind::Int, "Satoshis of the spent output").or_none(),
-        Column::new("spent_script", Kind::Bytes, "Script of the spent output").or_none(),
-        Column::new("script_type", Kind::Text, "Type of the spent output's script").or_none(),
+        Column::new("value", Kind::Int, "Satoshis of the spent output").filled_at(Level::Execution),
+        Column::new("spent_script", Kind::Bytes, "Script of the spent output")
+            .filled_at(Level::Execution),
+        Column::new("script_type", Kind::Text, "Type of the spent output's script")
+            .filled_at(Level::Execution),
         Column::new("address", Kind::Text, "Address of the spent output, if it has one")
-            .or_none()
+            .filled_at(Level::Execution)
             .searched(),
     ],
 };

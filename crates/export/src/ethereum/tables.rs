@@ -74,12 +74,13 @@ pub static BLOCKS: Table = Table {
             .or_none(),
         Column::new("total_difficulty", Kind::Wei, "Sum up to this block, where it is known")
             .or_none(),
-        Column::new("size", Kind::Int, "Bytes of the encoded block").or_none(),
+        Column::new("size", Kind::Int, "Bytes of the encoded block").filled_at(Level::Bodies),
         Column::new("extra_data", Kind::Bytes, "At most 32 free bytes"),
         Column::new("gas_limit", Kind::Int, "Most gas that the block may use").or_none(),
         Column::new("gas_used", Kind::Int, "Gas that it used").or_none(),
         Column::new("timestamp", Kind::Time, "When the block says it was").or_none(),
-        Column::new("transaction_count", Kind::Int, "How many transactions").or_none(),
+        Column::new("transaction_count", Kind::Int, "How many transactions")
+            .filled_at(Level::Bodies),
         Column::new("base_fee_per_gas", Kind::Wei, "Wei, from London on").or_none(),
         Column::new("withdrawals_root", HASH, "Root of the withdrawals trie, from Shanghai on")
             .or_none(),

@@ -89,9 +89,10 @@ pub static TRANSACTIONS: Table = Table {
         Column::new("valid_until_block", Kind::Int, "The last block that may hold it"),
         Column::new("script", Kind::Bytes, "What is executed"),
         Column::new("raw", Kind::Bytes, "The whole transaction, with its witnesses"),
-        Column::new("vm_state", Kind::Text, "HALT or FAULT").or_none(),
-        Column::new("gas_consumed", Kind::Int, "10^-8 GAS that the execution took").or_none(),
-        Column::new("exception", Kind::Text, "Why it failed").or_none(),
+        Column::new("vm_state", Kind::Text, "HALT or FAULT").filled_at(Level::Execution),
+        Column::new("gas_consumed", Kind::Int, "10^-8 GAS that the execution took")
+            .filled_at(Level::Execution),
+        Column::new("exception", Kind::Text, "Why it failed").filled_at(Level::Execution),
         LARGE,
     ],
 };

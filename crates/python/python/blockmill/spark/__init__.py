@@ -13,6 +13,7 @@ from pathlib import Path
 
 import blockmill
 
+from .._tables import DEFAULT_TABLES
 from . import verdict
 from .folder import Folder, archives, is_block_file, is_of_coins, local, text_next_to
 from .rows import Rows
@@ -37,14 +38,15 @@ def verify(spark, paths, to, **asked):
     return run(spark, paths, str(to), **asked)
 
 
-def export(spark, paths, to, tables, hex=False, names="etl", partition=None, **asked):
+def export(spark, paths, to, tables=DEFAULT_TABLES, hex=False, names="etl", partition=None, **asked):
     """Verifies archives as `verify` does, and writes tables in Parquet to `to`, with `partition` in
-    folders as `blockmill.export` does.
+    folders as `blockmill.export` does. `tables` are names, or a text of them with commas, or `all`.
 
     If all shards are one verified chain, `manifest.json` is written. Results are in the subfolder
     `_blockmill`.
     """
-    tables = {"tables": list(tables), "hex": hex, "names": names}
+    asked_for = tables.split(",") if isinstance(tables, str) else list(tables)
+    tables = {"tables": asked_for, "hex": hex, "names": names}
     # rows of earlier runs are those without partitions
     tables |= {"partition": partition} if partition else {}
     return run(spark, paths, f"{to}/_blockmill", to=str(to), tables=tables, **asked)
