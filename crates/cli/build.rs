@@ -26,7 +26,7 @@ fn main() {
     list_benchmarks(&root.join("benchmarks/definitions"));
 }
 
-/// Writes the names of all benchmarks for the program; none where only the crates are.
+/// Writes the names of all benchmarks for the program; no names if only the crates are there.
 fn list_benchmarks(folder: &Path) {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();

@@ -46,7 +46,7 @@ pub fn line(text: &str) {
     state.printed(Instant::now());
 }
 
-/// Says what goes on from now on, in a few words.
+/// Says the current activity, in a few words.
 pub fn doing(what: &str) {
     state().begin(what, Instant::now());
 }

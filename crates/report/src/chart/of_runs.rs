@@ -165,7 +165,10 @@ fn listed(phases: &[&str]) -> String {
     let list = match phases {
         [] => String::new(),
         [one] => shortened(one),
-        [more @ .., last] => format!("{} and {}", shortened(&more.join(", ")), shortened(last)),
+        [more @ .., last] => {
+            let more: Vec<String> = more.iter().map(|one| shortened(one)).collect();
+            format!("{} and {}", more.join(", "), shortened(last))
+        }
     };
     let mut letters = list.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
