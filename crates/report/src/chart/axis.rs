@@ -109,6 +109,11 @@ impl Axis {
         tick.map(|(_, name)| name.as_str())
     }
 
+    /// Whether `value` is above the end, by more than the error of a sum of times.
+    pub fn is_exceeded_by(&self, value: f64) -> bool {
+        value > self.max + 1e-6 * self.max.abs()
+    }
+
     /// Where `value` lies: 0 at the lower end, 1 at the upper; values outside lie on the ends.
     pub fn place(&self, value: f64) -> f64 {
         let share = if self.log {
@@ -139,6 +144,13 @@ mod tests {
 
     fn texts(axis: &Axis) -> Vec<&str> {
         axis.ticks.iter().map(|(_, text)| text.as_str()).collect()
+    }
+
+    #[test]
+    fn a_sum_of_times_that_is_a_little_more_than_the_end_is_not_above_it() {
+        let axis = Axis::from_zero(2.0 + 1e-12, 4);
+        assert_eq!(axis.max, 2.0);
+        assert!(!axis.is_exceeded_by(2.0 + 1e-12) && axis.is_exceeded_by(2.01));
     }
 
     #[test]

@@ -176,7 +176,7 @@ impl Panel {
 
     fn grid(&self, on: &mut Surface, frame: &Frame, x: &Axis) {
         let (above, detail, hold) = match on.is_narrow() {
-            true => (27.0, (EDGE, frame.top - 12.0), Hold::Left),
+            true => (30.0, (EDGE, frame.top - 15.0), Hold::Left),
             false => (20.0, (frame.right, frame.top - 20.0), Hold::Right),
         };
         on.text(&self.caption, (EDGE, frame.top - above), SMALL, FAINT, Hold::Left);
@@ -203,7 +203,7 @@ impl Panel {
 
     /// What lies above the end of the axis, if anything does.
     fn beyond(&self) -> Option<String> {
-        let all: Vec<f64> = self.series.iter().flat_map(|one| one.beyond(self.y.max)).collect();
+        let all: Vec<f64> = self.series.iter().flat_map(|one| one.beyond(&self.y)).collect();
         let highest = all.iter().copied().filter(|value| value.is_finite()).reduce(f64::max)?;
         let (count, highest) = (format::count(all.len() as u64), format::figure(highest));
         Some(format!("\u{2191} {count} above the scale, up to {highest} {}", self.unit))
@@ -226,7 +226,7 @@ impl Panel {
             }
             for point in &series.points {
                 let at = frame.at(x, &self.y, *point);
-                match point.1 > self.y.max {
+                match self.y.is_exceeded_by(point.1) {
                     true => on.line(&beyond(at), ink(series.place), 1.5),
                     false => on.dot(at, radius, ink(series.place), strength),
                 }

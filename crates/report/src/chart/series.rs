@@ -2,6 +2,7 @@
 
 use blockmill_pipeline::record::{BLOCKS, CHUNK, Column, END_S, FIRST, RunRecord, SLICE, START_S};
 
+use super::axis::Axis;
 use crate::runs::{Drawn, drawn};
 
 /// Most points of one line: more cannot be distinguished, and a page must stay small.
@@ -27,8 +28,8 @@ pub struct Series {
 
 impl Series {
     /// The points above the end of an axis, and the largest of them.
-    pub(super) fn beyond(&self, end: f64) -> impl Iterator<Item = f64> {
-        self.points.iter().map(|point| point.1).filter(move |value| *value > end)
+    pub(super) fn beyond(&self, axis: &Axis) -> impl Iterator<Item = f64> {
+        self.points.iter().map(|point| point.1).filter(|value| axis.is_exceeded_by(*value))
     }
 
     /// The points that its line goes through.
