@@ -10,6 +10,7 @@ use blockmill_bitcoin::inspect::{Inspection, inspect};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::{Level, export};
 use blockmill_hashes::sha256d;
+use blockmill_pipeline::live::Live;
 use blockmill_verdict::Status;
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -113,7 +114,7 @@ fn verdicts(path: &Path) -> Vec<(&'static str, Status)> {
 
 fn inspected(path: &Path, deep: bool) -> Inspection {
     let files = open(&[path.to_path_buf()], Some(Network::Regtest)).unwrap();
-    inspect(&files, 1, deep, Some(1_800_000_000)).unwrap()
+    inspect(&files, 1, deep, Some(1_800_000_000), &Live::default()).unwrap()
 }
 
 fn only_verdict(path: &Path, what: &str) -> Status {
