@@ -92,6 +92,11 @@ pub trait Runner {
 
     /// Reports the progress of the comparison.
     fn progress(&mut self, line: &str);
+
+    /// Reports what the last pairs were, until the next ones are there.
+    fn passed(&mut self, line: &str) {
+        self.progress(line);
+    }
 }
 
 /// Runs a comparison of `labels.len()` variants over the fact `figure`. The answers of all runs
@@ -129,7 +134,7 @@ pub fn compare(
             }
         }
         let line = line(labels, figure, &runs, block);
-        runner.progress(&format!("{}{line}", time.passed(runner.elapsed())));
+        runner.passed(&format!("{}{line}", time.passed(runner.elapsed())));
         if block == 0 {
             time.begin(runner)?;
             continue;

@@ -183,8 +183,8 @@ const SETTINGS: &[Meaning] = &[
     plain("threads", "threads of a run; 0: one for each core"),
     plain("transfers", "how many transfers"),
     plain("txs", "transactions in a block"),
-    plain("unusual", "inputs of no usual form"),
     plain("until", "last block of a step; each step continues the store of the one before"),
+    plain("unusual", "inputs of no usual form"),
     Meaning {
         name: "verify",
         text: "what is verified of transactions",

@@ -19,6 +19,8 @@ const TICK: Duration = Duration::from_millis(200);
 struct State {
     /// In a few words; empty if nothing does.
     doing: String,
+    /// What is done so far, in a line that replaces the one before.
+    passed: String,
     /// When it began, and when a line was printed last.
     times: Option<(Instant, Instant)>,
     /// Drawn on a terminal.
@@ -26,7 +28,8 @@ struct State {
 }
 
 /// A process measures for one command line.
-static STATE: Mutex<State> = Mutex::new(State { doing: String::new(), times: None, bar: None });
+static STATE: Mutex<State> =
+    Mutex::new(State { doing: String::new(), passed: String::new(), times: None, bar: None });
 
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -44,6 +47,17 @@ pub fn line(text: &str) {
         None => print(),
     }
     state.printed(Instant::now());
+}
+
+/// Says what is done so far: on a terminal in the line of the spinner, elsewhere every ten seconds.
+pub fn passed(text: &str) {
+    let mut state = state();
+    text.clone_into(&mut state.passed);
+    if state.bar.is_none()
+        && let Some(text) = state.due(Instant::now())
+    {
+        print::err(format_args!("{text}\n"));
+    }
 }
 
 /// Says the current activity, in a few words.
@@ -66,7 +80,8 @@ impl State {
         let (began, _) = self.times.filter(|_| !self.doing.is_empty())?;
         let passed = now.saturating_duration_since(began).as_secs();
         let passed = if passed > 0 { format!(", {}", rough(passed as f64)) } else { String::new() };
-        Some(format!("{}{passed}", self.doing))
+        let before = if self.passed.is_empty() { "" } else { "; " };
+        Some(format!("{}{before}{}{passed}", self.passed, self.doing))
     }
 
     /// The line to print where nothing was printed for a while.
@@ -114,6 +129,7 @@ impl Drop for Shown {
         }
         let mut state = state();
         state.doing.clear();
+        state.passed.clear();
         if let Some(bar) = state.bar.take() {
             bar.finish_and_clear();
         }
@@ -142,7 +158,8 @@ mod tests {
     fn a_line_is_due_when_nothing_was_printed_for_ten_seconds() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let mut state = State { doing: String::new(), times: None, bar: None };
+        let (doing, passed) = (String::new(), String::new());
+        let mut state = State { doing, passed, times: None, bar: None };
         assert_eq!(state.due(at(100)), None);
         state.begin("generating headers", start);
         state.printed(start);
@@ -151,6 +168,9 @@ mod tests {
         assert_eq!(state.due(at(19)), None, "one was printed");
         state.begin("run 2: default", at(15));
         assert_eq!(state.due(at(21)).as_deref(), Some("run 2: default, 6 s"));
+        "3 s of 30 s".clone_into(&mut state.passed);
+        assert_eq!(state.due(at(31)).as_deref(), Some("3 s of 30 s; run 2: default, 16 s"));
+        state.passed.clear();
         state.begin("", at(22));
         assert_eq!(state.due(at(90)), None, "nothing goes on");
     }

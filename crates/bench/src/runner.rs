@@ -68,6 +68,10 @@ impl Runner for CaseRunner<'_> {
     fn progress(&mut self, line: &str) {
         (self.progress)(line);
     }
+
+    fn passed(&mut self, line: &str) {
+        progress::passed(line);
+    }
 }
 
 impl CaseRunner<'_> {

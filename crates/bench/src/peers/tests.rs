@@ -47,7 +47,8 @@ fn run(script: &str) -> Result<RunRecord> {
 
 /// A script that prints `line`.
 fn prints(line: &str) -> String {
-    format!("cat <<END\n{}\nEND\n", line.replace(['\n', ' '], ""))
+    let line: String = line.lines().map(str::trim).collect();
+    format!("cat <<END\n{line}\nEND\n")
 }
 
 #[test]
