@@ -161,7 +161,7 @@ fn answers_fit_the_terminal() {
         ("check neo".into(), 0),
         ("inspect neo".into(), 0),
         ("witness nothing".into(), 2),
-        ("test cut.dat".into(), 2),
+        ("test cut.dat".into(), 6),
         ("verify nothing".into(), 2),
         ("check nothing".into(), 2),
         ("inspect bad.dat nothing".into(), 2),
