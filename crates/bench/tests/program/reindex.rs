@@ -129,7 +129,7 @@ fn given_blocks_are_shuffled_and_connected() {
 fn what_cannot_be_measured_is_refused() {
     let scratch = Scratch::new("bench-reindex-refused");
     for (words, reason) in [
-        ("hedaers", "hedaers: there is none; did you mean headers? `bench --list` shows all"),
+        ("headersx", "headersx: there is none; did you mean headers? `bench --list` shows all"),
         ("reindex-given", "expected --set from=... (the block files to shuffle), found none"),
         ("reindex-index --set gb=much", "gb=much: invalid float literal"),
         ("reindex-index --set size=1", "reindex-index: no setting 'size'; available: "),
