@@ -172,7 +172,7 @@ fn a_state_that_is_kept_once_is_not_healed() {
         let options = blockmill_store::Options::default();
         let mut store = ExecutedStore::open(folder.path(), &options, limits(kind)).unwrap().0;
         let error = store.heal(&Cancel::new(), |_| {}).unwrap_err();
-        assert!(matches!(error, Error::Unwind { .. }), "{error}");
+        assert!(matches!(error, Error::KeptOnce { .. }), "{error}");
         assert!(error.to_string().contains("state=flat+trie"), "{error}");
     }
 }
