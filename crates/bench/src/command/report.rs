@@ -17,6 +17,7 @@ use blockmill_pipeline::disk::replace_file;
 use blockmill_pipeline::record::RunRecord;
 use blockmill_report::{Colour, runs_markdown, runs_table};
 use serde::Serialize;
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -109,7 +110,21 @@ fn write_page(benches: &[Session], page: &Path) -> Result<Vec<PathBuf>> {
 fn write(Records { benches, runs }: &Records, folder: &Path) -> Result<Vec<PathBuf>> {
     let tables: String = benches.iter().map(session_markdown).collect();
     let tables = tables + &runs_markdown(runs);
-    write_all(&html(benches, runs), &tables, charts(benches, runs), folder)
+    let mut charts = charts(benches, runs);
+    tell_apart(charts.iter_mut().map(|(name, _)| name));
+    write_all(&html(benches, runs), &tables, charts, folder)
+}
+
+/// Gives names that come again a number: several benches may have measured the same.
+fn tell_apart<'a>(names: impl Iterator<Item = &'a mut String>) {
+    let mut seen = HashMap::new();
+    for name in names {
+        let count = seen.entry(name.clone()).or_insert(0);
+        *count += 1;
+        if *count > 1 {
+            *name = format!("bench-{count}-{name}");
+        }
+    }
 }
 
 /// Writes the page, the tables and the charts of a bench that has just ended into `folder`. Returns
@@ -135,4 +150,16 @@ fn read(files: &[PathBuf]) -> Result<Records> {
         }
     }
     Ok(records)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charts_of_two_benches_are_two_files() {
+        let mut names = ["rlp", "rlp-2", "rlp", "rlp-2", "rlp"].map(str::to_owned);
+        tell_apart(names.iter_mut());
+        assert_eq!(names, ["rlp", "rlp-2", "bench-2-rlp", "bench-2-rlp-2", "bench-3-rlp"]);
+    }
 }
