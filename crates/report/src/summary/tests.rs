@@ -77,7 +77,7 @@ fn block_files_have_words_of_their_own() {
             "  range        1 to 4,521 of mainnet (blk)\n",
             "  index        4,523 blocks in 2 files, 10 ms, 452,300 headers/s\n",
             "  stored       up to block 4,521\n",
-            "  index             10 ms",
+            "  index               10 ms",
             "  prepare ",
             "  connect ",
             "  check ",
