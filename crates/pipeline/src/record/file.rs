@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn rejects_other_json_and_says_where() {
-        for text in ["", "{}", "[3]", "{\"schema\":4}", "{\"schema\":4,\"label\":\"x\""] {
+        for text in ["", "{}", "[4]", "{\"schema\":4}", "{\"schema\":4,\"label\":\"x\""] {
             let error = parse(text).unwrap_err();
             assert!(matches!(error, RecordError::Json { .. }), "{text}");
             assert!(error.to_string().starts_with("run.json: not a run record: "), "{error}");
