@@ -28,8 +28,8 @@ const FRAME: u64 = 8;
 const LEAST_COIN: u64 = 12;
 
 /// Writes the chain of the store in `data`, whose blocks are in `files`, as a datadir of Bitcoin
-/// Core: blocks and undo data with their index, and the coins. With `link`, block files are
-/// shared with the source if possible, not copied. Calls `room` with the number of bytes before anything
+/// Core: blocks and undo data with their index, and the coins. With `link`, block files are shared
+/// with the source if possible, not copied. Calls `room` with the number of bytes before anything
 /// is written. Returns `None` if the user asked to stop.
 ///
 /// # Errors
@@ -44,7 +44,6 @@ pub fn to_core(
 ) -> Result<Option<Written>, Error> {
     let mut finder = HeaderScan { threads: options.threads };
     let index = pass1::index(files, &mut finder, options, Some(data), &mut Run::default())?;
-    // a datadir should have no corrupt length fields
     let corrupt: HashSet<u32> = index.all_corruption().map(|(file, _)| *file).collect();
     let tree = index.tree;
     let chainstate = Chainstate::open(data, options)?;

@@ -97,7 +97,6 @@ fn passes(
     }
 }
 
-/// The data of both passes.
 struct Job<'a> {
     files: &'a BlockFiles,
     options: &'a Options,
@@ -227,7 +226,6 @@ pub(crate) fn mark_invalid(tree: &mut Tree, blocks: &[BlockHash]) {
     }
 }
 
-/// Pass 2 over one chain.
 #[derive(Clone, Copy)]
 struct Pass<'a> {
     files: &'a BlockFiles,
@@ -304,8 +302,8 @@ impl Pass<'_> {
         let (before, total) = self.bytes();
         // blocks that an earlier pass of this run connected are part of `before`
         let done = run.bytes;
-        let level = self.options.level;
-        let phase = if level == Level::Bodies { "verify bodies" } else { "verify execution" };
+        let is_whole = self.options.level > Level::Bodies;
+        let phase = if is_whole { "verify execution" } else { "verify bodies" };
         self.options.cancel.live().enter(phase, total);
         let read = |batch: &mut Batch| {
             if broken || self.options.cancel.is_cancelled() {

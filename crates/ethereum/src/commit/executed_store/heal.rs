@@ -46,9 +46,9 @@ impl ExecutedStore {
     /// so that a later run has less to do.
     ///
     /// # Errors
-    /// [`Error::KeptOnce`] where the state is not kept twice; corruption of other files; those of the
-    /// system. The store must be opened again then, and after a healing that is not whole or lost
-    /// something.
+    /// [`Error::KeptOnce`] where the state is not kept twice; corruption of other files; those of
+    /// the system. The store must be opened again then, and after a healing that is not whole or
+    /// lost something.
     pub fn heal(&mut self, cancel: &Cancel, mut watch: impl FnMut(u64)) -> Result<Healing, Error> {
         let disk = self.disk().filter(|disk| disk.read().kind() == StateKind::FlatTrie).cloned();
         let (Some(disk), Some(facts)) = (disk, self.facts) else {
