@@ -1,4 +1,4 @@
-//! What goes on, on standard error: lines, and between them a spinner on a terminal, or a line
+//! What a bench does, on standard error: lines, and between them a spinner on a terminal, or a line
 //! every ten seconds. Generating data, building programs and single runs can take minutes.
 
 use crate::comparison::rough;
@@ -15,7 +15,7 @@ const LINE_EVERY: Duration = Duration::from_secs(10);
 /// How often the state is looked at.
 const TICK: Duration = Duration::from_millis(200);
 
-/// What goes on.
+/// What the bench does now.
 struct State {
     /// In a few words; empty if nothing does.
     doing: String,
@@ -75,7 +75,7 @@ impl State {
         self.times = Some((self.times.map_or(now, |(began, _)| began), now));
     }
 
-    /// What goes on, and since when.
+    /// What is done, and for how long already.
     fn text(&self, now: Instant) -> Option<String> {
         let (began, _) = self.times.filter(|_| !self.doing.is_empty())?;
         let passed = now.saturating_duration_since(began).as_secs();
@@ -95,7 +95,7 @@ impl State {
     }
 }
 
-/// Shows what goes on until it is dropped.
+/// Shows what is done until it is dropped.
 pub struct Shown {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -172,6 +172,6 @@ mod tests {
         assert_eq!(state.due(at(31)).as_deref(), Some("3 s of 30 s; run 2: default, 16 s"));
         state.passed.clear();
         state.begin("", at(22));
-        assert_eq!(state.due(at(90)), None, "nothing goes on");
+        assert_eq!(state.due(at(90)), None, "nothing is done");
     }
 }

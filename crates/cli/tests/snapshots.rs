@@ -67,7 +67,7 @@ fn a_snapshot_after_an_earlier_block_and_corrupt_ones() {
     let written = succeed_json(&mut convert(&store, &early, &format!("{named} --until 17")));
     assert_eq!(written["state_root"], state_root(&part));
     let text = succeed(&mut check(&early));
-    assert!(text.contains("the state behind block 17 ") && text.contains("No corruption: "));
+    assert!(text.contains("the state after block 17 ") && text.contains("No corruption: "));
 
     let text = succeed(blockmill("inspect").arg(&early));
     let root = state_root(&part);

@@ -139,7 +139,7 @@ impl Status {
     }
 }
 
-/// The stages as a run shows them while it goes on: the parts of one (`check: decode`) together.
+/// The stages as a run shows them before its end: the parts of one (`check: decode`) together.
 fn stages_of(record: &RunRecord) -> Vec<Stage> {
     let mut all: Vec<Stage> = vec![];
     for part in &record.stages {

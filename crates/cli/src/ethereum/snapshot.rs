@@ -268,7 +268,7 @@ pub fn check<'a>(
     let name = spec.map_or_else(|| "a chain of its own".to_string(), |spec| spec.name);
     checked.holds = vec![
         format!("Ethereum, {name}, chain {}", head.chain_id),
-        format!("the state behind block {} {}", grouped(head.number), Hex(&head.hash)),
+        format!("the state after block {} {}", grouped(head.number), Hex(&head.hash)),
         amounts(&counts),
         format!("state root {}, computed from all of it", Hex(&head.state_root)),
     ];
