@@ -53,14 +53,16 @@ impl Phase {
     /// So much more is done.
     pub(super) fn advance(&mut self, by: u64) {
         self.done = self.done.saturating_add(by);
-        self.first.get_or_insert((Instant::now(), self.done));
+        let done = self.done;
+        // once a phase: a clock for each coin of millions would take its time
+        self.first.get_or_insert_with(|| (Instant::now(), done));
     }
 
     /// Blocks were verified.
     pub(super) fn report(&mut self, progress: &Progress) {
         self.total = progress.total_bytes.unwrap_or(self.total);
         self.done = progress.bytes;
-        self.first.get_or_insert((Instant::now(), self.done));
+        self.first.get_or_insert_with(|| (Instant::now(), progress.bytes));
         let first = self.blocks.map_or(progress.blocks, |blocks| blocks.first);
         let Progress { number, committed, blocks: count, .. } = *progress;
         self.blocks = Some(Blocks { number, committed, count, first });
