@@ -149,6 +149,7 @@ fn answers_fit_the_terminal() {
         ("check bitcoin".into(), 0),
         ("convert blk00000.dat --to core --out core@".into(), 0),
         ("convert blk00000.dat --to blk --out blocks@".into(), 0),
+        ("verify core@".into(), 0),
         ("inspect core@ --deep".into(), 0),
         ("inspect bitcoin".into(), 0),
         ("verify chain.acc --level bodies".into(), 0),
@@ -158,18 +159,26 @@ fn answers_fit_the_terminal() {
         ("check neo".into(), 0),
         ("inspect neo".into(), 0),
         ("test cut.dat".into(), 6),
-        ("verify nothing".into(), 2),
-        ("check nothing".into(), 2),
-        ("inspect bad.dat nothing".into(), 2),
-        ("report bad.dat".into(), 2),
-        ("serve nothing".into(), 2),
-        ("verify blk00000.dat --seal off".into(), 2),
-        ("verify chain.acc --trust 0x00".into(), 2),
         (format!("verify {era1} --assume-valid 00"), 2),
     ] {
         expect_screens(&folder, &words, code);
     }
+    REFUSED.iter().for_each(|words| expect_screens(&folder, words, 2));
 }
+
+/// What is wrong usage where the other commands have run.
+const REFUSED: [&str; 10] = [
+    "verify nothing",
+    "check nothing",
+    "inspect bad.dat nothing",
+    "report bad.dat",
+    "serve nothing",
+    "verify blk00000.dat --seal off",
+    "verify chain.acc --trust 0x00",
+    "unwind bitcoin --to 7",
+    "heal first@",
+    "witness nothing",
+];
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
