@@ -302,9 +302,7 @@ impl Pass<'_> {
         let (before, total) = self.bytes();
         // blocks that an earlier pass of this run connected are part of `before`
         let done = run.bytes;
-        let is_whole = self.options.level > Level::Bodies;
-        let phase = if is_whole { "verify execution" } else { "verify bodies" };
-        self.options.cancel.live().enter(phase, total);
+        self.options.cancel.live().verify(self.options.level, total);
         let read = |batch: &mut Batch| {
             if broken || self.options.cancel.is_cancelled() {
                 return Ok(false);

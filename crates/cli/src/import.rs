@@ -32,7 +32,8 @@ pub struct Run {
     record_to: Option<PathBuf>,
     /// `import` or `verify`, and what was given to it.
     asked: (&'static str, Vec<PathBuf>),
-    json: bool,
+    /// Is nothing to be printed but the answer's document?
+    pub json: bool,
     serve: Option<SocketAddr>,
     profiler: Option<Profiler>,
     /// What a round of an import that follows a growing archive shares with the others.
@@ -218,11 +219,6 @@ impl Run {
         }
         let Some(address) = self.serve else { return Ok(None) };
         serve::start(address, self.cancel.live().clone(), about).map(Some)
-    }
-
-    /// Is nothing to be printed but the answer's document?
-    pub fn is_quiet(&self) -> bool {
-        self.json
     }
 
     /// Writes and prints the record of the run, which is over.

@@ -41,26 +41,12 @@ pub fn watch<T>(live: &Live, name: &'static str, quiet: bool, work: impl FnOnce(
     })
 }
 
-/// Reports to `live` how far `work` is, which goes through the blocks of so many bytes.
-pub fn blocks<T>(
-    live: &Live,
-    (name, total): (&'static str, u64),
-    work: impl FnOnce(&mut (dyn FnMut(&Progress) + Send)) -> T,
-) -> T {
-    live.enter(name, total);
+/// Reports to `live` how far `work` is, which goes through blocks.
+pub fn blocks<T>(live: &Live, work: impl FnOnce(&mut (dyn FnMut(&Progress) + Send)) -> T) -> T {
     let ended = work(&mut |progress| live.progress(progress));
     // for the message about a full disk
-    stop::still_to_come(live.phase().map_or(total, |phase| phase.left()));
+    stop::still_to_come(live.phase().map_or(0, |phase| phase.left()));
     ended
-}
-
-/// The name of the phase in which blocks are verified at a level.
-pub fn verifying(level: &str) -> &'static str {
-    match level {
-        "headers" => "verify headers",
-        "bodies" => "verify bodies",
-        _ => "verify execution",
-    }
 }
 
 /// Prints something while the bar is hidden.

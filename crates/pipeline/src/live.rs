@@ -5,7 +5,7 @@ mod phase;
 pub use phase::{Blocks, Phase};
 
 use crate::timeline::Timeline;
-use blockmill_verdict::Progress;
+use blockmill_verdict::{Level, Progress};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -92,6 +92,16 @@ impl Live {
     /// Begins a phase that goes through so many bytes; 0 if that is not known.
     pub fn enter(&self, name: &'static str, bytes: u64) {
         self.count(name, "", bytes);
+    }
+
+    /// Begins the phase in which the blocks of so many bytes are verified at a level.
+    pub fn verify(&self, level: Level, bytes: u64) {
+        let name = match level {
+            Level::Headers => "verify headers",
+            Level::Bodies => "verify bodies",
+            Level::Execution => "verify execution",
+        };
+        self.enter(name, bytes);
     }
 
     /// Begins a phase that goes through so many of something, such as `blocks`.

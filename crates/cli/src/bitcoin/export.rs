@@ -23,7 +23,7 @@ const ALL: export::Tables<'static> = (&tables::ALL, &tables::ALL);
 
 /// `blockmill export` of block files.
 pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
-    let json = run.is_quiet();
+    let json = run.json;
     let mut job = Job::prepare(asked.verification, None, run.cancel.clone())?;
     job.expect_set_of_coins()?;
     network::refuse_headers(&job.files)?;

@@ -7,6 +7,7 @@ use crate::data_folder;
 use crate::follow;
 use crate::host;
 use crate::import::{Ending, Run, kept};
+use crate::progress;
 use crate::stop;
 use anyhow::{Context, Result, ensure};
 use blockmill_archive::Family;
@@ -201,11 +202,8 @@ pub fn bring_up_to_date(
     options: &Options,
     data: &Path,
 ) -> (Ended, Result<(), Error>) {
-    let live = options.cancel.live();
     stop::writes(data, files.bytes());
-    let ended = engine(files, options, data, |progress| live.progress(progress));
-    stop::still_to_come(live.phase().map_or(0, |phase| phase.left()));
-    ended
+    progress::blocks(options.cancel.live(), |progress| engine(files, options, data, progress))
 }
 
 /// The bytes of so many MiB for coins, if the machine has as many.

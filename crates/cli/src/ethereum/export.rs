@@ -26,7 +26,7 @@ const PLACES: u64 = 4;
 
 /// `blockmill export` of an archive.
 pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
-    let json = run.is_quiet();
+    let json = run.json;
     let settings = settings(&asked.verification.with)?;
     let cancel = run.cancel.clone();
     let mut job = Job::prepare(asked.verification, settings, None, VERIFY_SEAL, cancel)?;
@@ -111,10 +111,10 @@ pub fn of_shard(asked: &Asked<'_>, after: Option<&ShardSummary>, cancel: Cancel)
     let facts = facts(&options, asked);
     let writing = export::Job::new(asked, (&tables::ALL, &given), facts, options.threads)?;
     options.consumer = Some(consumer(writing.export.clone(), &writing.tables, archive.format()));
-    let phase = (progress::verifying(options.level.name()), archive.disk_bytes());
-    let summary = progress::blocks(options.cancel.live(), phase, |progress| {
-        verify_shard(&archive, &options, after, progress)
-    })?;
+    let live = options.cancel.live();
+    live.verify(options.level, archive.disk_bytes());
+    let summary =
+        progress::blocks(live, |progress| verify_shard(&archive, &options, after, progress))?;
     let is_whole = summary.status == Status::Verified;
     let files = if is_whole { writing.export.finish()? } else { vec![] };
     shard::answer_of(&summary).with(json!({ "summary": sealed(&summary)?, "files": files }))

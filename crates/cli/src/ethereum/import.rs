@@ -39,7 +39,7 @@ pub(super) const CACHES: usize = 2;
 
 /// `blockmill import` of an archive.
 pub fn import(args: &Import, run: Run) -> Result<Answer> {
-    let (asked, quiet) = (&args.verification, run.is_quiet());
+    let (asked, quiet) = (&args.verification, run.json);
     data_folder::expect(&args.data, Family::Ethereum)?;
     // a setting that cannot be leaves no store
     settings(&asked.with)?;
@@ -218,9 +218,9 @@ impl Job {
         let _server = run.serve(chain, level, archive.files(), archive.disk_bytes())?;
         let last = archive.range().and_then(|(_, last)| last);
         last.into_iter().for_each(|last| options.cancel.live().knows(last));
-        let phase = (progress::verifying(level), bytes(archive, options.until));
         let live = options.cancel.live();
-        Ok(progress::blocks(live, phase, |progress| engine(archive, options, sink, progress)))
+        live.verify(options.level, bytes(archive, options.until));
+        Ok(progress::blocks(live, |progress| engine(archive, options, sink, progress)))
     }
 
     /// The answer of a run of the engine.

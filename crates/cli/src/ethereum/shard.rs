@@ -28,10 +28,10 @@ pub fn verify(
     cancel: Cancel,
 ) -> Result<Answer> {
     let Job { archive, options, .. } = job(asked, after, cancel)?;
-    let phase = (progress::verifying(options.level.name()), archive.disk_bytes());
-    let summary = progress::blocks(options.cancel.live(), phase, |progress| {
-        verify_shard(&archive, &options, after, progress)
-    })?;
+    let live = options.cancel.live();
+    live.verify(options.level, archive.disk_bytes());
+    let summary =
+        progress::blocks(live, |progress| verify_shard(&archive, &options, after, progress))?;
     with_summary(answer_of(&summary), &summary, json)
 }
 

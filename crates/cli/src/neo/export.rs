@@ -18,7 +18,7 @@ use blockmill_pipeline::Cancel;
 
 /// `blockmill export` of dumps.
 pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
-    let json = run.is_quiet();
+    let json = run.json;
     let mut job = Job::prepare(asked.verification, None, run.cancel.clone())?;
     expect_bodies(job.options.level)?;
     let (given, facts) = (tables::of_level(job.options.level), facts(&job.options)?);

@@ -175,9 +175,9 @@ impl Job {
         let _server = run.serve(name, level, &paths, bytes)?;
         let last = dumps.range().map(|(_, last)| last);
         last.into_iter().for_each(|last| options.cancel.live().knows(last.into()));
-        let phase = (progress::verifying(level), bytes);
         let live = options.cancel.live();
-        Ok(progress::blocks(live, phase, |progress| engine(dumps, options, sink, progress)))
+        live.verify(options.level, bytes);
+        Ok(progress::blocks(live, |progress| engine(dumps, options, sink, progress)))
     }
 
     /// Builds the answer of a run.

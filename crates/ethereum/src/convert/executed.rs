@@ -8,7 +8,7 @@ use crate::commit::{Derive, Sink, Verified};
 use crate::import::{Options, import};
 use blockmill_archive::{Archive, ArchiveWriter, Chunk, ReceiptEncoding, WriteOptions};
 use blockmill_verdict::{
-    ConsumerError, DerivedRows, Progress, ReceiveRows, Status, VerifiedConsumer,
+    ConsumerError, DerivedRows, Level, Progress, ReceiveRows, Status, VerifiedConsumer,
 };
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,7 +56,7 @@ pub fn convert_executed(
     let consumer = Some(VerifiedConsumer { derive, tasks: vec![], write });
     let options = Options { consumer, from: None, until: conversion.until, ..options };
     let live = options.cancel.live();
-    live.enter("verify execution", archive.disk_bytes());
+    live.verify(Level::Execution, archive.disk_bytes());
     let report = |progress: &Progress| live.progress(progress);
     let (run, outcome) = import(archive, &options, &mut Sink::Discard, report);
     drop(options);
