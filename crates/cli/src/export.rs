@@ -44,6 +44,7 @@ pub fn run(args: &Export, json: bool, cancel: Cancel) -> Result<Answer> {
              are complete",
         );
     }
+    let asked = &verified_as(append.as_ref(), asked);
     let run = Run::new(asked, "export", asked.record.clone(), json, cancel)?;
     let answer = any(&Asked { verification: asked, rows: &args.rows, partition, to }, run);
     if is_new {
@@ -62,6 +63,7 @@ fn describe(args: &Export, json: bool, cancel: Cancel) -> Result<Answer> {
     let append = args.append.then(|| Append::read(to)).transpose()?;
     let is_free = args.append || asked.force.force || !paths::is_there(&to.join(MANIFEST))?;
     ensure!(is_free, taken(to));
+    let asked = &verified_as(append.as_ref(), asked);
     let to = append.as_ref().map_or(To::Folder(to), To::Append);
     let asked = Asked { verification: asked, rows: &args.rows, partition: partition(args)?, to };
     match family(asked.verification)? {
@@ -108,6 +110,12 @@ fn begin_to_append(args: &Export) -> Result<Append> {
         eprintln!("removed {}, which an interrupted run had left", path.display());
     }
     Ok(append)
+}
+
+/// What is verified: the blocks of an export that is continued as deep as those before them.
+fn verified_as(append: Option<&Append>, asked: &Verification) -> Verification {
+    let level = asked.level.or_else(|| append.and_then(Append::level));
+    Verification { level, ..asked.clone() }
 }
 
 /// What an output must be apart from.

@@ -178,12 +178,14 @@ impl Run {
             self.by_access_list += u64::from(done.by_access_list);
         }
         self.prefetch.add(&batch.speculated.prefetch_stats);
-        self.seals_checked += content.seals_checked;
         self.transactions += content.transactions;
         self.senders += content.senders;
         let (Some(first), Some(last)) = (new.clone().next(), new.clone().last()) else { return };
         self.ends_era = batch.linked.ends_era();
-        self.seals_left += content.seals_left;
+        // of the blocks before one that does not pass, not of all that were looked at
+        let in_new = |blocks: &[usize]| blocks.iter().filter(|i| new.contains(i)).count() as u64;
+        self.seals_checked += in_new(&content.sealed);
+        self.seals_left += in_new(&content.unsealed);
         let lists = batch.blocks.chunk.access_lists.iter().skip(first).take(new.len());
         self.access_lists += lists.filter(|list| !list.is_empty()).count() as u64;
         self.access_lists_absent += absent_lists(batch, new.clone());

@@ -11,6 +11,7 @@ use crate::partition::{PartitionBy, range_of};
 use crate::schema::Table;
 use blockmill_archive::output::OutputFolder;
 use blockmill_platform::files;
+use blockmill_verdict::Level;
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -74,6 +75,12 @@ impl Append {
     #[must_use]
     pub fn last_block(&self) -> LastBlock {
         LastBlock { number: self.manifest.last, hash: self.manifest.tip.clone() }
+    }
+
+    /// How deep its blocks were verified.
+    #[must_use]
+    pub fn level(&self) -> Option<Level> {
+        Level::named(&self.manifest.level)
     }
 
     /// Checks that a run writes what the export has: the same chain, level, rules, partitions and

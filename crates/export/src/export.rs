@@ -213,6 +213,8 @@ impl Export {
     pub fn manifest(&self, verdict: Verdict, files: Vec<FileEntry>) -> Manifest {
         let Facts { chain, genesis, level, program, rules, partition, .. } = self.facts.clone();
         let Verdict { partial, first, last, tip, anchor } = verdict;
+        // what a chain begins with is written, but was not read
+        let first = files.iter().map(|file| file.first).fold(first, u64::min);
         Manifest {
             verified: if partial { "partial" } else { "chain" }.into(),
             level: level.into(),

@@ -22,10 +22,10 @@ use std::time::Duration;
 /// What the checks of bodies and seals leave. It keeps its memory from batch to batch.
 #[derive(Default)]
 pub(crate) struct Content {
-    /// Seals that were checked.
-    pub seals_checked: u64,
-    /// Headers under proof of work whose seals were not.
-    pub seals_left: u64,
+    /// The block of each seal that was checked: its own one, or that of an ommer.
+    pub sealed: Vec<usize>,
+    /// The blocks whose seals were not checked.
+    pub unsealed: Vec<usize>,
     /// Transactions in the bodies that were checked.
     pub transactions: u64,
     /// Senders that were recovered.
@@ -44,7 +44,8 @@ impl Content {
     /// Forgets what was found in the batch before.
     pub(super) fn clear(&mut self) {
         self.other_list = None;
-        (self.seals_checked, self.seals_left) = (0, 0);
+        self.sealed.clear();
+        self.unsealed.clear();
         (self.transactions, self.senders) = (0, 0);
     }
 }

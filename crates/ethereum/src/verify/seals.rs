@@ -35,7 +35,7 @@ impl Checks<'_> {
         }
         if self.spec.consensus.signed_by().is_some() {
             let signed = (0..verdict.good).filter(|i| is_mined(*i));
-            content.seals_left = signed.clone().count() as u64;
+            content.unsealed.extend(signed.clone());
             // who signed gets the fees
             let author = |i: usize| rules::author(self.spec, &checked.header(i)).err();
             let mut unsigned = signed.filter_map(|i| Some((i, author(i)?)));
@@ -47,8 +47,7 @@ impl Checks<'_> {
             return;
         }
         if self.seal.mode == SealMode::Off {
-            let mined = (0..verdict.good).filter(|i| is_mined(*i)).count();
-            content.seals_left = mined as u64;
+            content.unsealed.extend((0..verdict.good).filter(|i| is_mined(*i)));
             return;
         }
         let mut seals: Vec<Seal> = vec![];
@@ -68,7 +67,7 @@ impl Checks<'_> {
                 continue;
             }
             if !self.seal.selects(blocks.number(i)) {
-                content.seals_left += 1;
+                content.unsealed.push(i);
                 continue;
             }
             let header = checked.header(i);
@@ -80,7 +79,7 @@ impl Checks<'_> {
             let Ok(body) = BodyView::decode(blocks.chunk.bodies.get(i)) else { continue };
             body.ommers().for_each(|ommer| add(i, Part::Body, &ommer));
         }
-        content.seals_checked = seals.len() as u64;
+        content.sealed.extend(owners.iter().map(|(i, _)| *i));
         if let Some((index, violation)) = self.first_wrong_seal(&seals) {
             let (i, part) = owners[index];
             verdict.refuse(blocks, i, part, Cause::Rule(violation));
@@ -99,13 +98,13 @@ impl Checks<'_> {
         // nobody seals the genesis block
         for i in (0..verdict.good).filter(|i| checked.blocks.number(*i) > 0) {
             if !self.seal.selects(checked.blocks.number(i)) {
-                content.seals_left += 1;
+                content.unsealed.push(i);
                 continue;
             }
             seals.add(&checked.header(i));
             sealed.push(i);
         }
-        content.seals_checked = sealed.len() as u64;
+        content.sealed.extend_from_slice(&sealed);
         for (i, makers) in sealed.into_iter().zip(seals.makers(self.signatures)) {
             if let Err(violation) = bft::verify_seals(bft, &checked.header(i), &makers) {
                 verdict.refuse(checked.blocks, i, Part::Header, Cause::Rule(violation));
