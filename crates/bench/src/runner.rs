@@ -41,6 +41,8 @@ pub struct CaseRunner<'a> {
     pub folder: PathBuf,
     /// How many runs began.
     pub runs: usize,
+    /// What the last pairs were.
+    pub passed: String,
     /// When the comparison began.
     pub start: Instant,
     /// Receives a line for each step of progress.
@@ -59,8 +61,10 @@ impl Runner for CaseRunner<'_> {
             .with_context(|| format!("cannot create {}", folder.display()))?;
         let label = &self.variants[variant].label;
         self.runs += 1;
-        progress::doing(&format!("run {}: {label}", self.runs));
+        let live = progress::live();
+        live.detail(format!("run {}: {label}{}", self.runs, self.passed));
         let record = self.steps_of(variant, &folder).with_context(|| label.clone());
+        live.advance(1);
         remove(&folder)?;
         record
     }
@@ -70,7 +74,7 @@ impl Runner for CaseRunner<'_> {
     }
 
     fn passed(&mut self, line: &str) {
-        progress::passed(line);
+        self.passed = format!("; before: {line}");
     }
 }
 

@@ -54,7 +54,7 @@ pub mod outputs;
 pub mod paths;
 mod profile;
 pub mod program;
-mod progress;
+pub mod progress;
 #[cfg(feature = "remote")]
 mod remote;
 #[cfg(not(feature = "remote"))]

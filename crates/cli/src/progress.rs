@@ -130,7 +130,7 @@ fn draw(bar: &ProgressBar, phase: &Phase) {
     bar.set_style(style(template));
     bar.set_prefix(match phase.place {
         Some((number, of @ 2..)) => format!("{number}/{of} {}", phase.name),
-        _ => phase.name.to_owned(),
+        _ => phase.name.to_string(),
     });
     bar.set_length(phase.total.max(1));
     bar.set_position(phase.done.min(phase.total));
@@ -193,6 +193,7 @@ fn message(phase: &Phase, now: Instant) -> String {
     if let Some(number) = phase.blocks.and_then(|blocks| blocks.committed) {
         parts.push(format!("{} committed", grouped(number)));
     }
+    parts.extend(Some(phase.detail.clone()).filter(|detail| !detail.is_empty()));
     parts.join(", ")
 }
 
@@ -215,6 +216,7 @@ fn about(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use blockmill_pipeline::live::SECONDS;
 
     fn after(seconds: u64) -> Instant {
         Instant::now() + Duration::from_secs(seconds)
@@ -252,6 +254,17 @@ mod tests {
         live.advance(1_999);
         let text = line(&live.phase().unwrap(), after(100));
         assert!(text.starts_with("unwind: 2,000 blocks, 2 min so far, "), "{text}");
+    }
+
+    #[test]
+    fn what_ends_after_a_time_says_how_much_of_it_has_passed() {
+        let live = Live::default();
+        live.count("measure", SECONDS, 30);
+        live.detail("run 4: default".into());
+        assert_eq!(
+            line(&live.phase().unwrap(), after(1)),
+            "measure: 0%, 0 of 30 s, run 4: default"
+        );
     }
 
     #[test]

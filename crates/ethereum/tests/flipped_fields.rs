@@ -90,7 +90,9 @@ fn verdict_at(
         cancel: blockmill_pipeline::Cancel::new(),
     };
     let archive = Archive::open(&[path]).unwrap();
-    let (_, outcome) = import(&archive, &options, &mut Sink::Discard, |_| {});
+    let (run, outcome) = import(&archive, &options, &mut Sink::Discard, |_| {});
+    let seals = run.seals_checked + run.seals_left;
+    assert_eq!(seals, run.blocks, "one for each block that passed: {outcome:?}");
     outcome.err().map(|error| error.to_string())
 }
 

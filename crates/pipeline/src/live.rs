@@ -2,10 +2,11 @@
 
 mod phase;
 
-pub use phase::{Blocks, Phase};
+pub use phase::{Blocks, Phase, SECONDS};
 
 use crate::timeline::Timeline;
 use blockmill_verdict::{Level, Progress};
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -90,7 +91,7 @@ impl Live {
     }
 
     /// Begins a phase that goes through so many bytes; 0 if that is not known.
-    pub fn enter(&self, name: &'static str, bytes: u64) {
+    pub fn enter(&self, name: impl Into<Cow<'static, str>>, bytes: u64) {
         self.count(name, "", bytes);
     }
 
@@ -105,11 +106,21 @@ impl Live {
     }
 
     /// Begins a phase that goes through so many of something, such as `blocks`.
-    pub fn count(&self, name: &'static str, unit: &'static str, total: u64) {
-        let mut state = self.lock();
+    pub fn count(&self, name: impl Into<Cow<'static, str>>, unit: &'static str, total: u64) {
+        let (name, mut state) = (name.into(), self.lock());
         let place = state.plan.iter().position(|planned| *planned == name);
         let place = place.map(|at| (at + 1, state.plan.len()));
         state.phase = Some(Phase::new(name, place, unit, total));
+    }
+
+    /// Says what the phase goes through, which was not known when it began.
+    pub fn goal(&self, unit: &'static str, total: u64) {
+        self.lock().phase.iter_mut().for_each(|phase| (phase.unit, phase.total) = (unit, total));
+    }
+
+    /// Says which part of the phase is done now.
+    pub fn detail(&self, text: String) {
+        self.lock().phase.iter_mut().for_each(|phase| phase.detail.clone_from(&text));
     }
 
     /// Ends the phase: until another begins, the command only waits.
@@ -131,7 +142,7 @@ impl Live {
     /// What the command is busy with.
     #[must_use]
     pub fn phase(&self) -> Option<Phase> {
-        self.lock().phase
+        self.lock().phase.clone().map(|phase| phase.at(Instant::now()))
     }
 
     /// Reports the last block that is known to exist.

@@ -17,6 +17,7 @@ use anyhow::{Context, Result, bail, ensure};
 use blockmill_cli::answer::Answer;
 use blockmill_cli::bench_flags::{BENCHMARKS, Bench, DISTURBED, SEED, in_percent};
 use blockmill_cli::outputs;
+use blockmill_cli::progress::watch;
 use blockmill_pipeline::disk::replace_file;
 use blockmill_platform::files;
 use blockmill_report::Colour;
@@ -45,7 +46,8 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
     std::fs::create_dir_all(&args.out)
         .with_context(|| format!("cannot create {}", args.out.display()))?;
     if args.instructions {
-        return instructions::count(args, &comparisons, json);
+        let count = || instructions::count(args, &comparisons, json);
+        return watch(&progress::live(), "count instructions", false, count);
     }
     let plan = Plan {
         rules: rules(args),
@@ -60,9 +62,8 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
         program: std::env::current_exe().context("cannot find this program")?,
         repository: repository.into(),
     };
-    let shown = progress::Shown::begin();
-    let session = session::run(&plan, &mut progress::line)?;
-    drop(shown);
+    let measure = || session::run(&plan, &mut progress::line);
+    let session = watch(&progress::live(), "prepare", false, measure)?;
     let comment = args.check.is_some().then(|| write_comment(&session, &args.out)).transpose()?;
     let failed = session.failed.join("; ");
     if session.comparisons.is_empty() {

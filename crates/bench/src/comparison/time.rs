@@ -90,13 +90,9 @@ impl<'a> Time<'a> {
 
     /// Blocks that give the least number of pairs; where the number of pairs is given, that.
     fn blocks(&self) -> usize {
-        let pairs = if self.is_counted() { self.rules.most_pairs } else { self.rules.least_pairs };
+        let pairs =
+            if self.rules.is_counted() { self.rules.most_pairs } else { self.rules.least_pairs };
         pairs.div_ceil(2)
-    }
-
-    /// Does the number of pairs end the comparison, and not the time?
-    fn is_counted(&self) -> bool {
-        self.rules.budget == Duration::MAX
     }
 
     fn left(&self, elapsed: Duration) -> f64 {
@@ -117,7 +113,7 @@ impl<'a> Time<'a> {
             counted(pairs as u64, "pair"),
             rough(needed)
         );
-        if self.is_counted() {
+        if self.rules.is_counted() {
             runner.progress(&what);
             return Ok(());
         }
@@ -163,7 +159,7 @@ impl<'a> Time<'a> {
         // a budget is kept to within a fifth
         let budget_s = self.rules.budget.as_secs_f64();
         let all = elapsed.as_secs_f64() + needed_s;
-        if self.is_counted() || all <= budget_s * (1.0 + TOLERANCE) {
+        if self.rules.is_counted() || all <= budget_s * (1.0 + TOLERANCE) {
             return Ok(());
         }
         Err(NoTime { budget_s, needed_s: all }.into())
@@ -211,18 +207,7 @@ impl<'a> Time<'a> {
 
     /// Is the budget exceeded by more than a tolerance?
     pub fn is_over(&self, elapsed: Duration) -> bool {
-        !self.is_counted()
+        !self.rules.is_counted()
             && elapsed.as_secs_f64() > self.rules.budget.as_secs_f64() * (1.0 + TOLERANCE)
-    }
-
-    /// `12 s of 60 s, `; empty where no time ends the comparison.
-    pub fn passed(&self, elapsed: Duration) -> String {
-        match self.is_counted() {
-            true => String::new(),
-            false => {
-                let budget = rough(self.rules.budget.as_secs_f64());
-                format!("{} of {budget}, ", rough(elapsed.as_secs_f64()))
-            }
-        }
     }
 }

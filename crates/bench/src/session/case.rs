@@ -7,9 +7,11 @@ use crate::comparison::{BASELINE, Rules, compare, rough};
 use crate::definition::{Definition, Settings};
 use crate::experiment::{Experiment, Variant, kept, only, variants};
 use crate::findings::Comparison;
+use crate::progress;
 use crate::runner::CaseRunner;
 use crate::workloads::Workload;
 use anyhow::Result;
+use blockmill_pipeline::live::SECONDS;
 use blockmill_pipeline::record::RunRecord;
 use blockmill_report::format::counted;
 use std::time::{Duration, Instant};
@@ -31,18 +33,14 @@ impl Case<'_> {
     /// # Errors
     /// Returns an error if a peer is not in `peers.toml`, a revision does not build, a run fails,
     /// or two runs have different answers.
-    pub fn compare(
-        &self,
-        built: &mut Programs,
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<Comparison> {
+    pub fn compare(&self, built: &mut Programs, print: &mut dyn FnMut(&str)) -> Result<Comparison> {
         let Self { plan, definition, workload, .. } = *self;
         let options = workload.options(self.settings)?;
         let all = variants(definition, self.experiment, &options)?;
         let mut all = only(all, &plan.only)?;
         let peers_toml = plan.benchmarks.join("peers.toml");
-        let left_out = built.peers(&peers_toml, &mut all, progress)?;
-        built.of_revisions(plan, &all, progress)?;
+        let left_out = built.peers(&peers_toml, &mut all, print)?;
+        built.of_revisions(plan, &all, print)?;
         let mut comparison = Comparison {
             definition: definition.name.clone(),
             title: definition.title.clone(),
@@ -58,15 +56,8 @@ impl Case<'_> {
             command: command(definition, self.experiment, &plan.flags),
             reference: definition.reference(),
         };
-        progress(&self.will_run(&comparison.variants));
-        let data = plan.scratch.folder().join("data");
-        let mut settings = vec![];
-        for one in &comparison.variants {
-            let mut own = self.settings.clone();
-            own.extend(one.settings.clone());
-            workload.prepare(&mut own, &data, progress)?;
-            settings.push(own);
-        }
+        print(&self.will_run(&comparison.variants));
+        let settings = self.prepare(&comparison.variants, print)?;
         let labels: Vec<String> = comparison.variants.iter().map(|one| one.label.clone()).collect();
         let mut runner = CaseRunner {
             workload,
@@ -77,12 +68,18 @@ impl Case<'_> {
             peers: built.ready(),
             folder: plan.scratch.folder().to_owned(),
             runs: 0,
+            passed: String::new(),
             start: Instant::now(),
-            progress,
+            progress: print,
         };
         let budget = self.limit();
         let may_leave = !matches!(self.experiment, Experiment::Ladder);
         let rules = Rules { budget, may_leave, warm_up: definition.warm_up, ..plan.rules };
+        let live = progress::live();
+        match rules.runs(labels.len()) {
+            Some(runs) => live.count("measure", "runs", runs as u64),
+            None => live.count("measure", SECONDS, budget.as_secs()),
+        }
         let works = works(&comparison.variants, self.experiment);
         let same = works.iter().all(|work| *work == BASELINE);
         let answer = if same { definition.answer.clone() } else { Settings::new() };
@@ -101,6 +98,19 @@ impl Case<'_> {
 }
 
 impl Case<'_> {
+    /// Prepares the data of all variants. Returns the settings of each.
+    fn prepare(&self, all: &[Variant], print: &mut dyn FnMut(&str)) -> Result<Vec<Settings>> {
+        let data = self.plan.scratch.folder().join("data");
+        let mut settings = vec![];
+        for one in all {
+            let mut own = self.settings.clone();
+            own.extend(one.settings.clone());
+            self.workload.prepare(&mut own, &data, print)?;
+            settings.push(own);
+        }
+        Ok(settings)
+    }
+
     /// How long the runs may take: without end where their number is given.
     fn limit(&self) -> Duration {
         if self.plan.rules.budget == Duration::MAX { Duration::MAX } else { self.budget }

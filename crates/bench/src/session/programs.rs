@@ -3,7 +3,7 @@
 use super::Plan;
 use crate::experiment::Variant;
 use crate::peers::{self, Ready};
-use crate::progress::doing;
+use crate::progress::live;
 use crate::revisions::{self, Measurer};
 use anyhow::{Context, Result};
 use std::collections::HashMap;
@@ -32,7 +32,7 @@ impl Programs {
         for name in names {
             if !self.peers.contains_key(&name) {
                 progress(&format!("preparing peer {name}"));
-                doing(&format!("preparing peer {name}"));
+                live().enter(format!("prepare peer {name}"), 0);
                 let known = peers::load(peers_toml)?;
                 let peer = known.iter().find(|peer| peer.name() == name);
                 let peer =
@@ -59,7 +59,7 @@ impl Programs {
         for revision in all.iter().filter_map(|one| one.revision.as_ref()) {
             if let Entry::Vacant(place) = self.programs.entry(Some(revision.clone())) {
                 progress(&format!("building revision {revision}"));
-                doing(&format!("building revision {revision}"));
+                live().enter(format!("build revision {revision}"), 0);
                 let scratch = plan.scratch.folder();
                 place.insert(revisions::build(&plan.repository, revision, scratch)?);
             }

@@ -46,11 +46,11 @@ pub(super) fn cached(
     // `of` identifies the data, and is no text for people
     let what = name.rsplit_once('-').map_or(name.as_str(), |(what, _)| what).replace('-', " ");
     report(&format!("generating {what}; it is kept in {}", path.display()));
-    progress::doing(&format!("generating {what}"));
+    progress::live().enter(format!("generate {what}"), 0);
     remove(&note)?;
     remove(&path)?;
     let tip = make(&path)?;
-    progress::doing("");
+    progress::live().enter("prepare", 0);
     let whole = Note { of: of.to_owned(), tip: tip.clone() };
     fs::write(&note, serde_json::to_vec(&whole)?)
         .with_context(|| format!("cannot write {}", note.display()))?;

@@ -6,6 +6,7 @@ use super::{Workload, data};
 use crate::definition::Settings;
 use crate::experiment::OptionValues;
 use crate::job::{Job, setting};
+use crate::progress::goal;
 use crate::statistics::median;
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_cli::witnesses;
@@ -59,7 +60,9 @@ impl Workload for Witnesses {
         }
         let cached = data::cached(folder, "witnesses", &of, progress, |to| {
             fs::create_dir_all(to)?;
+            let live = goal("witnesses", jobs.len() as u64);
             for (at, job) in jobs.iter().enumerate() {
+                live.reach(at as u64);
                 encode(job, at, to).with_context(|| job.file.display().to_string())?;
             }
             Ok(None)

@@ -2,16 +2,20 @@
 //! how long it takes.
 
 use blockmill_verdict::Progress;
+use std::borrow::Cow;
 use std::time::Instant;
 
 /// A part of the work of a command.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Phase {
     /// What is done, such as `index`.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
+    /// Which part of it is done now; empty if that is not reported.
+    pub detail: String,
     /// Its number, from 1, and how many phases there are; `None` if they were not planned.
     pub place: Option<(usize, usize)>,
-    /// What is counted, such as `blocks`; empty for bytes.
+    /// What is counted, such as `blocks`; empty for bytes. Of [`SECONDS`] as many are done as have
+    /// passed.
     pub unit: &'static str,
     /// So much is done.
     pub done: u64,
@@ -25,6 +29,9 @@ pub struct Phase {
     /// skipped, took none of the time.
     first: Option<(Instant, u64)>,
 }
+
+/// The unit of a phase that ends after some time.
+pub const SECONDS: &str = "s";
 
 /// How far a phase that goes through blocks is.
 #[derive(Clone, Copy, Debug)]
@@ -41,13 +48,22 @@ pub struct Blocks {
 
 impl Phase {
     pub(super) fn new(
-        name: &'static str,
+        name: Cow<'static, str>,
         place: Option<(usize, usize)>,
         unit: &'static str,
         total: u64,
     ) -> Self {
         let began = Instant::now();
-        Self { name, place, unit, done: 0, total, began, blocks: None, first: None }
+        let detail = String::new();
+        Self { name, detail, place, unit, done: 0, total, began, blocks: None, first: None }
+    }
+
+    /// The phase as it is now.
+    pub(super) fn at(mut self, now: Instant) -> Self {
+        if self.unit == SECONDS {
+            self.done = now.saturating_duration_since(self.began).as_secs();
+        }
+        self
     }
 
     /// So much more is done.
@@ -111,7 +127,7 @@ mod tests {
 
     #[test]
     fn rates_are_of_what_came_after_the_first_report() {
-        let mut phase = Phase::new("verify bodies", None, "", 1_000);
+        let mut phase = Phase::new("verify bodies".into(), None, "", 1_000);
         let progress = |bytes, blocks| Progress { bytes, blocks, ..Progress::default() };
         // an earlier run did 500 bytes
         phase.report(&progress(500, 10));
@@ -128,11 +144,20 @@ mod tests {
 
     #[test]
     fn a_phase_of_unknown_size_has_no_time_left() {
-        let mut phase = Phase::new("index", None, "", 0);
+        let mut phase = Phase::new("index".into(), None, "", 0);
         phase.advance(5);
         phase.advance(u64::MAX);
         let later = phase.began + Duration::from_secs(9);
         assert!(phase.per_second(later).is_some());
         assert_eq!((phase.seconds_left(later), phase.left()), (None, 0));
+    }
+
+    #[test]
+    fn seconds_pass() {
+        let phase = Phase::new("measure".into(), None, SECONDS, 30);
+        let later = phase.began + Duration::from_millis(12_700);
+        let phase = phase.at(later);
+        assert_eq!((phase.done, phase.left()), (12, 18));
+        assert_eq!((phase.per_second(later), phase.seconds_left(later)), (None, None));
     }
 }

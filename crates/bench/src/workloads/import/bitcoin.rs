@@ -5,6 +5,7 @@ use crate::baselines;
 use crate::baselines::bitcoin_index::{self, Baseline, BaselineScan};
 use crate::definition::Settings;
 use crate::job::{Job, parsed, setting};
+use crate::progress::goal;
 use crate::workloads::data;
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_archive::blkdat::{
@@ -225,7 +226,8 @@ fn chain(inputs: u64, more: u64) -> Recipe {
 
 fn generated(recipe: &Recipe, out: &Path) -> Result<Option<String>> {
     let threads = available_parallelism().unwrap_or(NonZero::<usize>::MIN);
-    let chain = generate(recipe, out, threads, |_| {})?;
+    let live = goal("blocks", recipe.blocks.into());
+    let chain = generate(recipe, out, threads, |made| live.reach(made.height.into()))?;
     if let Some(coins) = recipe.coins {
         let Recipe { inputs, .. } = recipe;
         let found = chain.coins;

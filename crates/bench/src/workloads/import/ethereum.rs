@@ -6,6 +6,7 @@ use crate::baselines::{BaselineOption, recorded};
 use crate::definition::Settings;
 use crate::experiment::OptionValues;
 use crate::job::{Job, parsed, setting};
+use crate::progress::goal;
 use crate::workloads::data;
 use anyhow::{Context, Result, bail};
 use blockmill_archive::{Archive, ChunkLimit, Format, Output, Target};
@@ -49,7 +50,8 @@ pub fn prepare(
                     format: Format::HeaderStream,
                     gzip: false,
                 };
-                generated::generate(&recipe, path, |_| {}).map(|()| None)
+                let live = goal("headers", headers + 1);
+                generated::generate(&recipe, path, |done| live.reach(done)).map(|()| None)
             })?;
             settings.insert(PATHS.into(), cached.path.display().to_string());
         }
@@ -60,7 +62,9 @@ pub fn prepare(
             let recipe = generated::transfers::Recipe { transfers, block_transfers, seed };
             let of = format!("{recipe:?}");
             let cached = data::cached(folder, "ethereum-transfers", &of, progress, |path| {
-                generated::transfers::generate(&recipe, path, |_| {}).map(|_| None)
+                let live = goal("transfers", transfers);
+                let report = |done| live.reach(done);
+                generated::transfers::generate(&recipe, path, report).map(|_| None)
             })?;
             settings
                 .insert("genesis".into(), cached.path.join("genesis.json").display().to_string());
@@ -106,7 +110,8 @@ fn blocks(settings: &mut Settings, folder: &Path, progress: &mut dyn FnMut(&str)
     let of = format!("{last} blocks as {name}, seed {seed}");
     let cached = data::cached(folder, "ethereum-blocks", &of, progress, |path| {
         let recipe = generated::Recipe { last, seed, format, gzip };
-        generated::generate(&recipe, path, |_| {}).map(|()| None)
+        let live = goal("blocks", last + 1);
+        generated::generate(&recipe, path, |done| live.reach(done)).map(|()| None)
     })?;
     settings.insert(PATHS.into(), cached.path.display().to_string());
     Ok(())
@@ -135,7 +140,9 @@ fn executable(
     };
     let cached =
         data::cached(folder, "ethereum-executable", &format!("{recipe:?}"), progress, |path| {
-            generate(&recipe, path, |_| {}).map(|chain| Some(Hex(&chain.hash).to_string()))
+            let live = goal("blocks", recipe.blocks);
+            let chain = generate(&recipe, path, |done| live.reach(done))?;
+            Ok(Some(Hex(&chain.hash).to_string()))
         })?;
     settings.insert("genesis".into(), cached.path.join("genesis.json").display().to_string());
     settings.insert(PATHS.into(), cached.path.join(FILE).display().to_string());

@@ -3,6 +3,7 @@
 use super::{PATHS, paths};
 use crate::definition::Settings;
 use crate::job::{Job, parsed, setting};
+use crate::progress::goal;
 use crate::workloads::data;
 use anyhow::{Context, Result, bail};
 use blockmill_archive::acc;
@@ -44,7 +45,8 @@ pub fn prepare(
         seed: parsed(settings, "seed")?,
     };
     let cached = data::cached(folder, "neo", &format!("{recipe:?}"), progress, |path| {
-        Ok(Some(generate(&recipe, path, |_| {})?.tip.to_string()))
+        let live = goal("blocks", recipe.all_blocks().into());
+        Ok(Some(generate(&recipe, path, |done| live.reach(done))?.tip.to_string()))
     })?;
     for (name, file) in [(PATHS, FILE), (CONFIG, CONFIGURATION)] {
         settings.insert(name.into(), cached.path.join(file).display().to_string());
