@@ -76,6 +76,8 @@ class Export(unittest.TestCase):
                 if (it["chain"], it["table"]) == ("ethereum", table)
             ]
             self.assertEqual(polars.read_parquet(to / f"*__{table}__*.parquet").columns, own)
+        levels = {it["null_below_level"] for it in columns}
+        self.assertEqual({None, "bodies", "execution"}, levels)
         self.assertFalse([it for it in columns if "binary" in it["type"] or not it["about"]])
         with self.assertRaises(blockmill.UsageError):
             blockmill.tables(names="other")

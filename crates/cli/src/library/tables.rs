@@ -8,6 +8,7 @@ use crate::export;
 use anyhow::{Result, ensure};
 use blockmill_export::RecordBatch;
 use blockmill_export::schema::Table;
+use blockmill_verdict::Level;
 use serde::Serialize;
 use std::path::Path;
 use std::sync::mpsc::SyncSender;
@@ -44,6 +45,8 @@ pub struct ColumnInfo {
     pub column: &'static str,
     /// Its type in Arrow, and whether values may be null.
     pub r#type: String,
+    /// The least level that fills it, if it is null below that; `None` if its table decides.
+    pub null_below_level: Option<Level>,
     /// What a value is, with its unit.
     pub about: &'static str,
 }
@@ -57,6 +60,7 @@ pub fn columns(rows: &Rows) -> Vec<ColumnInfo> {
             table: table.name,
             column: form.name_of(column),
             r#type: column.type_name(form),
+            null_below_level: column.level,
             about: column.about,
         })
     };

@@ -113,13 +113,16 @@ def read(
     return Rows(_native.read(there(paths), (table, hex, names), {**given, **options}))
 
 
-def tables(*, hex: bool = False, names: Names = "etl") -> list[dict[str, str]]:
+def tables(*, hex: bool = False, names: Names = "etl") -> list[dict[str, str | None]]:
     """Lists the columns of all tables: ``chain``, ``table``, ``column``, ``type``, and in ``about``
-    what a value is, with its unit.
+    what a value is, with its unit. A column with a ``null_below_level`` is null in rows of blocks
+    that were not verified as deep as that.
 
     >>> columns = blockmill.tables()
     >>> [it["type"] for it in columns if (it["table"], it["column"]) == ("outputs", "value")]
     ['int64']
+    >>> {it["null_below_level"] for it in columns if it["column"] == "vm_state"}
+    {'execution'}
     >>> sorted({it["table"] for it in columns if it["chain"] == "neo"})
     ['blocks', 'notifications', 'transactions', 'transfers']
     """
