@@ -32,8 +32,8 @@ pub fn neo_manifest(data: &[u8]) -> bool {
     valid
 }
 
-/// Any bytes as a script: it ends, within its gas, and twice alike; and it leaves no layer of the
-/// state behind.
+/// Any bytes as a script: it ends, within its gas, and twice alike; and it keeps no layer of the
+/// state.
 pub fn neo_script(data: &[u8]) -> bool {
     let protocol = Protocol::by_name("mainnet").expect("a built-in network");
     let mut genesis = Block { raw: protocol.genesis_block(), ..Block::default() };

@@ -48,7 +48,7 @@ fn files_cut_at_every_byte_are_errors_unless_cut_between_blocks() {
                 }
             }
         }
-        // behind the first block
+        // after the first block
         assert_eq!(good, if name.ends_with(".gz") { 0 } else { 1 }, "{name}");
     }
 }
@@ -102,7 +102,7 @@ fn huge_length_prefixes_are_refused_at_once() {
         (&[0xf9, 0xff, 0xff], 0xffff),
     ];
     for (prefix, len) in cases {
-        // as a first list it is no archive that anybody would know; so behind a good header
+        // as a first list it is no archive that anybody would know; so after a good header
         for inner in [&[0xa0][..], &[0xf9, 2, 0]] {
             let first = if inner[0] == 0xa0 { headers(0..=0) } else { blocks(0..=0) };
             let path = write(folder.path(), "x", &[&first, prefix, inner].concat());
@@ -124,7 +124,7 @@ fn huge_length_prefixes_are_refused_at_once() {
 #[test]
 fn a_gzip_bomb_is_unpacked_no_further_than_one_chunk() {
     let folder = tempfile::tempdir().unwrap();
-    // 256 MiB of zeros behind a good header, in members of 1 MiB, pack to 256 KiB
+    // 256 MiB of zeros after a good header, in members of 1 MiB, pack to 256 KiB
     let zeros = gzip(&vec![0; 1 << 20]).repeat(256);
     let path = write(folder.path(), "bomb.gz", &[gzip(&headers(0..=0)), zeros].concat());
     let start = std::time::Instant::now();

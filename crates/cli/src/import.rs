@@ -320,7 +320,7 @@ fn answer(record: &RunRecord, unit: &str) -> Answer {
 /// What follows [`kept`] where the same command continues.
 const RESUMES: &str = ", and the same command resumes after it";
 
-/// What a run that stopped leaves behind.
+/// What a run that stopped leaves.
 pub fn kept(unit: &str, number: u64) -> String {
     let number = grouped(number);
     format!("everything up to {unit} {number} is verified and committed; it stays readable")

@@ -1,4 +1,4 @@
-//! Nobody reads what is printed: the reader of a pipe has gone, or the disk behind standard output
+//! Nobody reads what is printed: the reader of a pipe has gone, or the disk of standard output
 //! is full. Never a panic; the verdict's exit code stays, and what did not arrive is reported.
 
 use crate::program::{Ended, Scratch, blockmill, run, succeed};

@@ -203,7 +203,7 @@ fn single_blocks_are_executed_with_the_state_that_they_bring() {
     assert!(ended.stdout.contains("name it with --chain genesis.json"), "{}", ended.stdout);
 }
 
-/// The block with another state root: 32 bytes behind parent, ommers and beneficiary.
+/// The block with another state root: 32 bytes after parent, ommers and beneficiary.
 fn with_another_root(block: &str) -> String {
     let mut bytes = blockmill_testkit::hex::decode(block);
     // a list of a length of so many bytes begins with 0xf7 and their number

@@ -20,7 +20,7 @@ fn check(snapshot: &Path) -> Command {
     command
 }
 
-/// What a run's record says of the state behind its last block.
+/// What a run's record says of the state after its last block.
 fn state_root(record: &Value) -> &str {
     record["answer"]["state_root"].as_str().expect("a state root")
 }
@@ -71,7 +71,7 @@ fn a_snapshot_after_an_earlier_block_and_corrupt_ones() {
 
     let text = succeed(blockmill("inspect").arg(&early));
     let root = state_root(&part);
-    assert!(text.contains("behind block 17 0x") && text.contains(root), "{text}");
+    assert!(text.contains("after block 17 0x") && text.contains(root), "{text}");
     let reported = succeed_json(blockmill("inspect --deep").arg(&early));
     assert_eq!((&reported["block"], &reported["state_root"]), (&17.into(), &root.into()));
     assert_eq!(reported["accounts"], written["accounts"]);

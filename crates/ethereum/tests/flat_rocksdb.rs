@@ -41,11 +41,11 @@ fn open(dir: &Path) -> Parts {
 enum End {
     /// Before the first step.
     Before,
-    /// Behind the first: the changes are pending.
+    /// After the first: the changes are pending.
     Pending,
-    /// Behind the second: the manifest names them.
+    /// After the second: the manifest names them.
     Named,
-    /// Behind the third.
+    /// After the third.
     Whole,
 }
 

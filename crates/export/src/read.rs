@@ -364,7 +364,7 @@ impl Cursor {
     }
 }
 
-/// The bytes behind `0x`.
+/// The bytes after `0x`.
 fn bytes_of(text: &str) -> Option<Vec<u8>> {
     let digit = |digit: u8| char::from(digit).to_digit(16);
     let pair = |pair: &[u8]| match *pair {

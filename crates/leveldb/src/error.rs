@@ -37,7 +37,7 @@ pub enum Error {
         what: String,
     },
     /// The key of an entry is not greater than the previous one.
-    #[error("expected a key behind {}, found {}", Digits(before), Digits(key))]
+    #[error("expected a key after {}, found {}", Digits(before), Digits(key))]
     Unsorted {
         /// The key before.
         before: Vec<u8>,

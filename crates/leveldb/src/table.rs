@@ -12,7 +12,7 @@ const RESTART_INTERVAL: usize = 16;
 /// Two handles of at most 20 bytes each, and the magic number.
 pub(crate) const FOOTER_BYTES: usize = 48;
 const MAGIC: u64 = 0xdb47_7524_8b80_fb57;
-/// Behind each block: how it is compressed (0: not at all), and the CRC of both.
+/// After each block: how it is compressed (0: not at all), and the CRC of both.
 pub(crate) const BLOCK_TAIL: usize = 5;
 
 /// Makes a table in memory.

@@ -74,7 +74,7 @@ impl<'a, T: Decode<'a> + Clone + PartialEq> PartialEq for List<'a, T> {
 impl<'a, T: Decode<'a> + Clone + Eq> Eq for List<'a, T> {}
 
 impl<'a, T> Encoded<'a, T> {
-    /// The encodings of all items, one behind the other.
+    /// The encodings of all items, one after the other.
     #[must_use]
     pub fn payload(&self) -> &'a [u8] {
         self.items.rest()

@@ -27,7 +27,7 @@ fn open(disk: &SimulatedDisk) -> Result<PageStore> {
     PageStore::open(Path::new(DIR), &options(disk))
 }
 
-/// What each block changes, and the states behind them.
+/// What each block changes, and the states after them.
 fn blocks(seed: u64) -> (Vec<Batch>, Vec<World>) {
     let mut random = Random::new(seed);
     let (mut batches, mut worlds) = (vec![], vec![World::default()]);

@@ -25,7 +25,7 @@ pub fn there_and_back(core: &ChainstateManager, depth: usize) -> Result<(), Box<
     expect_tip(core, back)
 }
 
-/// Mines `count` blocks behind a parent and hands them over; returns the hash of the last.
+/// Mines `count` blocks after a parent and hands them over; returns the hash of the last.
 fn grow(
     core: &ChainstateManager,
     (mut parent, _): ([u8; 32], u32),

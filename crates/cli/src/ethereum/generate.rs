@@ -71,7 +71,7 @@ fn work_of(args: &GenerateEthereum, work: &str, json: bool) -> Result<Answer> {
     let [blocks, transactions, gas] = [last, transactions, gas].map(grouped);
     println!("wrote blocks 0 to {blocks} to {out}, and a genesis.json");
     println!("they have {transactions} transactions, which use {gas} gas");
-    println!("the last block is {hash}, the state root behind it {root}");
+    println!("the last block is {hash}, the state root after it {root}");
     let [slots, asked] = [recipe.slots, args.executable.slots].map(grouped);
     if slots != asked {
         println!("--slots {asked}: made {slots}, the next power of two");

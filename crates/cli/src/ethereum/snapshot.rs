@@ -143,7 +143,7 @@ pub fn import(args: &Import, path: &Path, json: bool, cancel: &Cancel) -> Result
         }));
     }
     println!("store          {}, state={kind}", data.display());
-    println!("state          behind block {}: {}", grouped(head.number), amounts(&counts));
+    println!("state          after block {}: {}", grouped(head.number), amounts(&counts));
     println!("state root     {}, as the block's header has it", Hex(&head.state_root));
     println!("`blockmill import` of the blocks after it continues from there");
     Ok(Answer::ok())
@@ -213,7 +213,7 @@ pub fn inspect(path: &Path, deep: bool, json: bool) -> Result<Answer> {
     let chain = chain.unwrap_or_else(|| format!("genesis {}", Hex(&head.genesis)));
     println!("format         flat snapshot, {}", blockmill_report::bytes(size));
     println!("network        {chain}, chain {}", head.chain_id);
-    println!("state          behind block {} {hash}", grouped(head.number));
+    println!("state          after block {} {hash}", grouped(head.number));
     match found {
         Some(counts) => println!("state root     {root}, computed from {}", amounts(&counts)),
         None => println!("state root     {root}, as it says; --deep computes it"),

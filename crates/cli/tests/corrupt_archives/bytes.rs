@@ -31,7 +31,7 @@ fn bytes_in(files: &[PathBuf]) -> u64 {
     files.iter().map(|file| fs::metadata(file).unwrap().len()).sum()
 }
 
-/// The file that holds byte `at` of `files`, one behind the other, and where.
+/// The file that holds byte `at` of `files`, one after the other, and where.
 fn place_in(files: &[PathBuf], mut at: u64) -> (PathBuf, u64) {
     for file in files {
         let length = fs::metadata(file).unwrap().len();

@@ -174,7 +174,7 @@ fn a_record_that_cannot_be_unpacked_is_refused_wherever_it_stands() {
             copy(&good.archive, &corrupt);
             let file = &eras(&corrupt)[0];
             let mut bytes = fs::read(file).unwrap();
-            // behind the stream identifier of 10 bytes: the type of the first Snappy frame
+            // after the stream identifier of 10 bytes: the type of the first Snappy frame
             let offset = record(&bytes, kind, nth) + 10;
             bytes[offset] = 2;
             fs::write(file, bytes).unwrap();

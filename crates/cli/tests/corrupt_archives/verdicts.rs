@@ -159,7 +159,7 @@ fn block_access_lists_that_a_conversion_leaves_out_are_reported() {
     let scratch = Scratch::new("verdict-bals");
     let blocks = Blocks::generated(10);
     let path = scratch.path("with-lists");
-    // behind transactions and ommers stand withdrawals, behind those the access list (EIP-7928)
+    // after transactions and ommers stand withdrawals, after those the access list (EIP-7928)
     let block = |(i, (header, body)): (usize, (&Vec<u8>, &Vec<u8>))| {
         let mut parts = [vec![header.clone()], items(body)].concat();
         if i >= 7 {
@@ -233,7 +233,7 @@ const OLD: [Corruption; 12] = [
     }),
     ("an index gone", |f| fs::remove_file(f.join("hashes.ridx")).unwrap()),
     ("a data file that no index names", |f| fs::write(f.join("bodies.0001.cdat"), "x").unwrap()),
-    ("bytes behind the index", |f| append(&f.join("headers.0000.cdat"), b"more")),
+    ("bytes after the index", |f| append(&f.join("headers.0000.cdat"), b"more")),
 ];
 
 /// And as geth 1.17 makes it.
@@ -337,7 +337,7 @@ fn an_archive_that_ends_before_the_store_begins_is_not_nothing_new() {
     succeed(&mut import(&store, Path::new("mainnet"), &late));
     let words = ["expected block 301", "from block 200 on"];
     misunderstand(&mut import(&store, Path::new("mainnet"), &early), &words);
-    // and one that begins behind a gap
+    // and one that begins after a gap
     let far = scratch.path("far");
     blocks.part(250, 301).write("headers", &far);
     let other = scratch.path("other");

@@ -42,7 +42,7 @@ const KINDS: [&str; 19] = [
     "byte at the end",
 ];
 
-/// Reorderings and zeros that Bitcoin Core itself leaves behind.
+/// Reorderings and zeros that Bitcoin Core itself leaves.
 const HARMLESS_TO_BLOCKS: [&str; 4] =
     ["nothing", "record repeated", "records swapped", "zeros at the end"];
 

@@ -1,4 +1,4 @@
-//! Runs the program, reads the stores that it leaves behind, and compares them.
+//! Runs the program, reads the stores that it leaves, and compares them.
 //!
 //! Each test program uses a part of this.
 #![allow(dead_code)]
@@ -82,7 +82,7 @@ pub fn copy(from: &Path, to: &Path) {
 
 /// The files of a store that hold blocks: all but the manifests, whose sequence numbers count
 /// commits, the lock and the run records. Where there is a checkpoint of a state, neither it nor
-/// its log is compared: behind which block it was made depends on where commits fell.
+/// its log is compared: after which block it was made depends on where commits fell.
 pub fn data_files(store: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(store).expect("a store") {

@@ -70,7 +70,7 @@ fn a_check_finds_what_a_resume_does_not_read_and_repair_goes_back_before_it() {
     assert_eq!(good["status"], "ok", "{good}");
     assert_eq!(good["result"]["corruption"].as_array().map(Vec::len), Some(0), "{good}");
     let blocks = read_store(&store);
-    // blocks 1000 and so on are behind many others
+    // blocks 1000 and so on are after many others
     let at: usize = blocks.blocks[..1000].iter().map(|block| block.header.len()).sum();
     flip(&store.join("headers.00000"), at);
     let found = document(&run(check(&store).arg("--json")));

@@ -309,7 +309,7 @@ impl<'p> Joined<'p> {
                 return Err(self.damaged(frame, None, expected, Hex(&root)));
             }
             if frame.payload != self.counts.encode() {
-                let expected = format!("the end behind {:?}", self.counts);
+                let expected = format!("the end after {:?}", self.counts);
                 return Err(self.damaged(frame, None, expected, "other numbers"));
             }
         }

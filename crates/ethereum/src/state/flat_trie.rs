@@ -32,7 +32,7 @@ use blockmill_store::{CommitPart, Opening, Table};
 use blockmill_trie::EMPTY_ROOT;
 use std::path::Path;
 
-/// What keys of nodes begin with: those of the trie of accounts, those of a storage trie, behind
+/// What keys of nodes begin with: those of the trie of accounts, those of a storage trie, after
 /// which comes the hashed address.
 const OF_ACCOUNTS: u8 = 0;
 const OF_STORAGE: u8 = 1;

@@ -230,7 +230,7 @@ fn a_wrong_root_is_found_among_blocks_that_are_rooted_together() {
     }
 }
 
-/// Whatever stage finds a fault, and whatever stage finds another behind it: each setting names the
+/// Whatever stage finds a fault, and whatever stage finds another after it: each setting names the
 /// same block and the same rule.
 #[blockmill_testkit::needs(fixtures)]
 #[test]

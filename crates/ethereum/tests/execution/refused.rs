@@ -229,7 +229,7 @@ fn an_import_keeps_the_state_of_the_block_before_the_wrong_one() {
             let named = rules.iter().any(|rule| error.contains(&rule.to_string()));
             assert!(named, "{name}: {error}");
             assert_eq!(done.committed, Some(number - 1), "{name}");
-            // the state behind the block before is there, and the right blocks follow
+            // the state after the block before is there, and the right blocks follow
             let (done, error) = run(path.clone(), &options, &mut open());
             assert_eq!((done.committed, error), (Some(54), None), "{name}");
             assert_eq!(done.blocks, 54 - (number - 1), "{name}");

@@ -13,7 +13,7 @@ use blockmill_store::{ChainStore, CrashPoint, Tip};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// The block that the snapshot is behind, and the last one of the chain.
+/// The block that the snapshot is after, and the last one of the chain.
 const AT: u64 = 40;
 const LAST: u64 = 54;
 
@@ -30,7 +30,7 @@ fn make(store: &ExecutedStore, chain_id: u64, path: &Path) {
     write(&state, &head, &mut File::create(path).unwrap(), &cancel).unwrap().unwrap();
 }
 
-/// A chain, a snapshot of the state behind one of its blocks, and where a store may be.
+/// A chain, a snapshot of the state after one of its blocks, and where a store may be.
 struct Case {
     path: PathBuf,
     options: Options,
@@ -104,7 +104,7 @@ fn a_death_while_a_snapshot_is_taken_over_leaves_blocks_or_blocks_with_their_sta
                 }
             }
         }
-        println!("{place:?}: {deaths} deaths, {kept} behind the commit");
-        assert!(deaths > 5 && kept > 0, "{place:?}: {deaths} deaths, {kept} behind the commit");
+        println!("{place:?}: {deaths} deaths, {kept} after the commit");
+        assert!(deaths > 5 && kept > 0, "{place:?}: {deaths} deaths, {kept} after the commit");
     }
 }

@@ -221,7 +221,7 @@ pub static RECEIPTS: Table = Table {
     ],
 };
 
-/// What contracts left behind.
+/// What contracts left.
 pub static LOGS: Table = Table {
     name: "logs",
     about: "A row is a log. Needs what `receipts` needs.",

@@ -1,4 +1,4 @@
-//! Bitcoin block files: blocks behind a magic and a size, in any order.
+//! Bitcoin block files: blocks after a magic and a size, in any order.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -168,7 +168,7 @@ pub fn truth(original: &Files, found: &Files, foreign: &[u8], must: bool) -> Tru
     let later = chain[there..].iter().any(is_there);
     match later || there < 2 || has_pieces(&clear, &blocks, &missing) {
         true => Truth::Broken(format!("block {there} is missing or changed")),
-        // files that end exactly behind a block, as those of a node that was not as far
+        // files that end exactly after a block, as those of a node that was not as far
         false => Truth::Part { from: None, last: there as u64 - 1 },
     }
 }

@@ -30,7 +30,7 @@ pub fn extents(bytes: &[u8]) -> Vec<Range<usize>> {
 }
 
 /// Type and content of everything that a chain is made of. The version, the index and unknown
-/// types say nothing about it; what is behind the last whole record is an error.
+/// types say nothing about it; what is after the last whole record is an error.
 fn content(bytes: &[u8]) -> Result<Vec<(u16, Vec<u8>)>, String> {
     let ranges = extents(bytes);
     if ranges.last().is_none_or(|range| range.end != bytes.len()) {

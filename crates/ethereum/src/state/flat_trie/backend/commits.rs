@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(decode(&bytes), Some((9, changes.to_vec())));
         assert_eq!(decode(&encode(1, [].into_iter())), Some((1, vec![])));
         let whole = |len: &usize| decode(&bytes[..*len]).is_some();
-        // behind the number, and behind each change
+        // after the number, and after each change
         assert_eq!((0..=bytes.len()).filter(whole).count(), 1 + changes.len());
         let mut wrong = bytes.clone();
         wrong[8] = Family::Commits as u8;
