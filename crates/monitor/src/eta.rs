@@ -20,22 +20,22 @@ pub struct Eta {
     pub high_s: f64,
 }
 
-/// How far a run had come at each look: seconds and bytes.
+/// How far a run had come at each look: seconds, and bytes or blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Looks(VecDeque<(f64, u64)>);
 
 impl Looks {
     /// One more look.
-    pub fn add(&mut self, seconds: f64, bytes: u64) {
+    pub fn add(&mut self, seconds: f64, done: u64) {
         if self.0.back().is_none_or(|last| seconds > last.0) {
-            self.0.push_back((seconds, bytes));
+            self.0.push_back((seconds, done));
         }
         if self.0.len() > SPEEDS + LOOKS {
             self.0.pop_front();
         }
     }
 
-    /// Bytes a second, one speed for each look.
+    /// How much a second, one speed for each look.
     fn speeds(&self) -> Vec<f64> {
         let pairs = self.0.iter().zip(self.0.iter().skip(LOOKS));
         let speed = |((t0, b0), (t1, b1)): (&(f64, u64), &(f64, u64))| {
@@ -46,13 +46,13 @@ impl Looks {
         speeds
     }
 
-    /// Bytes a second now; none before there were a few looks.
+    /// How much a second now; none before there were a few looks.
     pub fn speed(&self) -> Option<f64> {
         let (last, before) = (self.0.back()?, self.0.iter().rev().nth(LOOKS)?);
         Some(last.1.saturating_sub(before.1) as f64 / (last.0 - before.0))
     }
 
-    /// The time until this many more bytes are done; `None` as long as it is unknown.
+    /// The time until this much more is done; `None` as long as it is unknown.
     pub fn eta(&self, left: u64) -> Option<Eta> {
         let speeds = self.speeds();
         let at = |tenth: usize| {

@@ -41,7 +41,7 @@ pub struct Status {
     pub following: Option<Following>,
     /// Bytes a second now; none at the beginning.
     pub bytes_per_s: Option<f64>,
-    /// Blocks a second since the beginning.
+    /// Blocks a second now; since the beginning as long as that is not known, and at the end.
     pub blocks_per_s: f64,
     /// Counts and times of executed blocks, if blocks are executed.
     pub execution: Option<Execution>,
@@ -162,12 +162,19 @@ pub struct Watcher {
     about: About,
     live: Live,
     clock: RunClock,
-    looks: Looks,
+    bytes: Looks,
+    blocks: Looks,
 }
 
 impl Watcher {
     pub fn new(about: About, live: Live) -> Self {
-        Self { about, live, clock: RunClock::start(), looks: Looks::default() }
+        Self {
+            about,
+            live,
+            clock: RunClock::start(),
+            bytes: Looks::default(),
+            blocks: Looks::default(),
+        }
     }
 
     /// Changes the description of the run.
@@ -177,16 +184,17 @@ impl Watcher {
 
     /// Adds a sample.
     pub fn look(&mut self) {
-        let bytes = self.live.look().progress.bytes;
-        self.looks.add(self.clock.wall_s(), bytes);
+        let (now, progress) = (self.clock.wall_s(), self.live.look().progress);
+        self.bytes.add(now, progress.bytes);
+        self.blocks.add(now, progress.blocks);
     }
 
     pub fn status(&self) -> Status {
-        let Self { about, live, clock, looks } = self;
+        let Self { about, live, clock, bytes, blocks } = self;
         let state = live.look();
         let (progress, elapsed_s) = (state.progress, clock.wall_s());
         let total_bytes = progress.total_bytes.unwrap_or(about.total_bytes);
-        let eta = looks.eta(total_bytes.saturating_sub(progress.bytes));
+        let eta = bytes.eta(total_bytes.saturating_sub(progress.bytes));
         let waits = state.following.as_ref().is_some_and(|it| it.changed.is_none());
         let stages = state.stages.iter().enumerate().map(|(at, stage)| Stage {
             name: stage.name.to_owned(),
@@ -209,8 +217,8 @@ impl Watcher {
             committed: progress.committed,
             known: state.known,
             following: state.following.map(Following::from),
-            bytes_per_s: looks.speed(),
-            blocks_per_s: if elapsed_s > 0.0 { progress.blocks as f64 / elapsed_s } else { 0.0 },
+            bytes_per_s: bytes.speed(),
+            blocks_per_s: blocks.speed().unwrap_or(record::rate(progress.blocks, elapsed_s)),
             execution: progress.execution.map(|all| Execution::new(&all, elapsed_s)),
             eta: eta.filter(|_| !waits),
             threads: state.threads,
