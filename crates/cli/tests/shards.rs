@@ -62,6 +62,24 @@ fn shards_are_merged_to_the_chain() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
+fn shards_with_all_seals_and_those_of_ommers_are_merged() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = [0, 1].map(|i| folder.path().join(format!("{i}.json")));
+    for (i, file) in files.iter().enumerate() {
+        let ended = run(blockmill("verify --shard --level bodies").arg(era(i)));
+        assert_eq!(ended.code, code(Status::Verified), "{ended:?}");
+        fs::write(file, &ended.stdout).unwrap();
+    }
+    let ended = merge(&files, "");
+    assert_eq!(ended.code, code(Status::Verified), "{ended:?}");
+    let summary: Value = serde_json::from_str(&ended.stdout).unwrap();
+    // each block but the first has a seal, and so has each ommer
+    assert!(summary["counts"]["seals_checked"].as_u64() > Some(16_383), "{summary}");
+    assert_eq!(summary["counts"]["seals_left"], 0);
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
 fn a_shard_after_a_summary_is_tied_to_it() {
     let folder = tempfile::tempdir().unwrap();
     let files = [0, 1, 2].map(|i| folder.path().join(format!("{i}.json")));

@@ -12,7 +12,7 @@ use blockmill_verdict::Hex;
 use std::collections::VecDeque;
 
 /// A block has at most this many ommers.
-const MAX_OMMERS: usize = 2;
+pub(crate) const MAX_OMMERS: usize = 2;
 /// The ancestors that matter: the parent and the six blocks before it.
 pub(crate) const GENERATIONS: usize = 7;
 

@@ -3,7 +3,7 @@
 use super::summary::{FirstStake, HeadBlock, LastWork, SCHEMA, ShardSummary};
 use crate::Level;
 use crate::U256;
-use crate::body::ommers::GENERATIONS;
+use crate::body::ommers::{GENERATIONS, MAX_OMMERS};
 use crate::header::{EMPTY_OMMERS, HeaderView};
 use blockmill_verdict::Digits;
 use std::fmt::Display;
@@ -299,8 +299,11 @@ impl ShardSummary {
         let counts = &self.counts;
         // stages may have processed blocks after a fault
         if self.is_whole() {
-            let seals = counts.seals_checked.saturating_add(counts.seals_left);
-            expect_within("counts.seals_checked + seals_left", (0, self.blocks), seals)?;
+            expect_within("counts.seals_left", (0, self.blocks), counts.seals_left)?;
+            // with bodies, those of ommers too
+            let ommers = if self.asked.level == Level::Headers { 0 } else { MAX_OMMERS as u64 };
+            let most = (self.blocks - counts.seals_left).saturating_mul(1 + ommers);
+            expect_within("counts.seals_checked", (0, most), counts.seals_checked)?;
             expect_within("counts.accumulators", (0, self.blocks), counts.accumulators)?;
             expect_within("counts.senders", (0, counts.transactions), counts.senders)?;
         }
