@@ -78,7 +78,7 @@ impl Case<'_> {
         let live = progress::live();
         match rules.runs(labels.len()) {
             Some(runs) => live.count("measure", "runs", runs as u64),
-            None => live.count("measure", SECONDS, budget.as_secs()),
+            None => live.count("measure", SECONDS, budget.as_secs_f64().round() as u64),
         }
         let works = works(&comparison.variants, self.experiment);
         let same = works.iter().all(|work| *work == BASELINE);
