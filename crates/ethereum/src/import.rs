@@ -54,13 +54,20 @@ pub fn import_wired(
     wiring: Wiring<'_>,
     progress: impl FnMut(&Progress) + Send,
 ) -> (Run, Result<(), Error>) {
-    import_after(None, archive, options, wiring, progress)
+    import_part(Part::Whole, archive, options, wiring, progress)
 }
 
-/// [`import_wired`] after blocks that are known already; without them, sink and archive say where
-/// to begin.
-pub(crate) fn import_after(
-    beginning: Option<Beginning>,
+/// Which part of a chain an archive is expected to be.
+pub(crate) enum Part {
+    /// All blocks of the requested range. Sink and archive say where to begin.
+    Whole,
+    /// Those of a shard, after blocks that are known already if there are any.
+    Shard(Option<Beginning>),
+}
+
+/// [`import_wired`] of a part of a chain.
+pub(crate) fn import_part(
+    part: Part,
     archive: &Archive,
     options: &Options,
     wiring: Wiring<'_>,
@@ -74,6 +81,10 @@ pub(crate) fn import_after(
         Err(error) => return (Run::default(), Err(error.into())),
     };
     run.started_unix = blockmill_pipeline::record::unix_time();
+    let (is_whole, beginning) = match part {
+        Part::Whole => (true, None),
+        Part::Shard(beginning) => (false, beginning),
+    };
     let mut outcome = match beginning.map_or_else(|| resume::begin(archive, options, sink), Ok) {
         Ok(known) => {
             let wiring = Wiring { headers, sink: &mut *sink };
@@ -84,8 +95,11 @@ pub(crate) fn import_after(
     if outcome.is_ok() && options.recheck && run.found_nothing_new() {
         outcome = overlap::compare(archive, options, sink, &mut progress, &mut run);
     }
-    let behind = |number| archive.blocks_from(number);
-    let outcome = run.judge(behind, options, outcome);
+    if outcome.is_ok() && is_whole {
+        run.expect_range(options);
+    }
+    let left = |number| archive.blocks_from(number);
+    let outcome = run.judge(left, options, outcome);
     let sync = Instant::now();
     let synced = remove_doubtful_tip(&run, &outcome, options, sink).and_then(|()| sink.sync());
     run.sync_s = sync.elapsed().as_secs_f64();

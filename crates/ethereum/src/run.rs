@@ -142,6 +142,18 @@ impl Run {
         self.blocks == 0 && self.resumed.is_some() && !self.stopped
     }
 
+    /// Adds the blocks of the requested range that the archive does not have to the shortfalls.
+    pub(crate) fn expect_range(&mut self, options: &Options) {
+        if self.stopped {
+            return;
+        }
+        let first = self.range.filter(|_| self.resumed.is_none()).map(|(first, _)| first);
+        let last = self.tip.as_ref().map(|tip| tip.id.number);
+        let before = first.and_then(|first| Shortfall::before_first(options.from, first));
+        let after = last.and_then(|last| Shortfall::after_last(options.until, last));
+        self.shortfalls.extend(before.into_iter().chain(after));
+    }
+
     /// Adds the gap that stopped the run to the shortfalls. They decide how the run ended, unless
     /// the user allowed a partial archive. `blocks_from` counts the blocks from one on.
     pub(crate) fn judge(

@@ -16,7 +16,7 @@ use crate::Level;
 use crate::commit::Sink;
 use crate::error::Error;
 use crate::fault::{Fault, archive_fault};
-use crate::import::{ChainRules, Options, Run, Wiring, import_after};
+use crate::import::{ChainRules, Options, Part, Run, Wiring, import_part};
 use crate::resume::Beginning;
 use blockmill_archive::Archive;
 use blockmill_pipeline::options::OptionSet;
@@ -50,7 +50,8 @@ pub fn verify_shard(
     })?;
     let beginning = after.map(|after| Beginning::after(after, options)).transpose()?;
     let wiring = Wiring { headers: &ChainRules, sink: &mut Sink::Discard };
-    let (run, outcome) = import_after(beginning, archive, options, wiring, progress);
+    let part = Part::Shard(beginning);
+    let (run, outcome) = import_part(part, archive, options, wiring, progress);
     if run.stopped {
         return Err(Error::Stopped);
     }

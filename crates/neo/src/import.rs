@@ -57,6 +57,9 @@ pub fn import(
     run.shortfalls.extend(unread);
     run.left_out = notes;
     let outcome = stages(dumps, options, sink, &mut progress, &mut run, clock.began());
+    if outcome.is_ok() {
+        run.expect_until(options.until);
+    }
     let outcome = run.judge(options.partial, outcome);
     let sync = Instant::now();
     let synced = sink.sync();

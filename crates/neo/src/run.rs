@@ -154,6 +154,13 @@ impl Run {
         }
     }
 
+    /// Adds the blocks up to the last requested one that the dumps do not have to the shortfalls.
+    pub(crate) fn expect_until(&mut self, until: Option<u32>) {
+        let last = self.tip.filter(|_| !self.stopped).map(|(height, _)| height);
+        let until = until.map(u64::from);
+        self.shortfalls.extend(last.and_then(|last| Shortfall::after_last(until, last.into())));
+    }
+
     /// Adds the cause of an early end to the shortfalls. They decide how the run ended, unless the
     /// user accepts a partial input.
     pub(crate) fn judge(&mut self, partial: bool, outcome: Result<(), Error>) -> Result<(), Error> {

@@ -1,5 +1,6 @@
 //! What an archive does not have, so that nobody takes a part of a chain for the whole.
 
+use crate::grouped;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -45,6 +46,25 @@ impl Shortfall {
     #[must_use]
     pub fn new(kind: ShortfallKind, text: impl Into<String>) -> Self {
         Self { kind, text: text.into(), file: None, offset: None, blocks: None }
+    }
+
+    /// Blocks up to `until` were requested, if the `last` one is before it.
+    #[must_use]
+    pub fn after_last(until: Option<u64>, last: u64) -> Option<Self> {
+        let until = until.filter(|until| *until > last)?;
+        let [asked, found] = [until, last].map(grouped);
+        let text = format!("blocks up to {asked} were requested, the last one is {found}");
+        Some(Self::new(ShortfallKind::MissingBlocks, text).of_blocks(until - last))
+    }
+
+    /// Blocks from `from` on were requested, if the `first` one is after it. Block 0 is known
+    /// without an archive.
+    #[must_use]
+    pub fn before_first(from: Option<u64>, first: u64) -> Option<Self> {
+        let from = from.filter(|from| *from < first && first > 1)?;
+        let [asked, found] = [from, first].map(grouped);
+        let text = format!("blocks from {asked} on were requested, the first one is {found}");
+        Some(Self::new(ShortfallKind::MissingBlocks, text).of_blocks(first - from))
     }
 
     /// With the file and the byte where it shows.

@@ -99,12 +99,7 @@ fn beginning(files: &BlockFiles, options: &Options, index: &Index) -> Option<Sho
 
 /// The last requested block is missing.
 fn above_the_tip(options: &Options, index: &Index) -> Option<Shortfall> {
-    let best = best_height(index);
-    let until = options.until.filter(|until| *until > best)?;
-    let text =
-        format!("blocks up to height {until} were requested, the last one has height {best}");
-    let missing = Shortfall::new(ShortfallKind::MissingBlocks, text);
-    Some(missing.of_blocks(u64::from(until - best)))
+    Shortfall::after_last(options.until.map(u64::from), best_height(index).into())
 }
 
 /// Blocks that the best chain must have, and has not.

@@ -60,7 +60,9 @@ pub fn run(
         }
         _ => convert::convert(&archive, &conversion, &args.out)?,
     };
-    let mut answer = answer(survey.shortfalls, args.partial);
+    let beyond = Shortfall::after_last(args.until, done.range.1);
+    let shortfalls = survey.shortfalls.into_iter().chain(beyond).collect();
+    let mut answer = answer(shortfalls, args.partial);
     answer.notes.extend(done.note);
     answer.notes.extend(left_out(done.lists_left_out, format));
     answer.notes.extend(without_receipts(done.without_receipts, &archive));

@@ -39,6 +39,7 @@ pub fn run(args: &Convert, gzip: bool, json: bool, cancel: Cancel) -> Result<Ans
     if let Some(until) = args.until {
         last = last.min(u32::try_from(until).unwrap_or(u32::MAX));
     }
+    let beyond = Shortfall::after_last(args.until, last.into());
     ensure!(first <= last, "the requested range has no block");
     source.expect_whole(first)?;
     let incremental = args.from.is_some() || first > 0;
@@ -62,6 +63,7 @@ pub fn run(args: &Convert, gzip: bool, json: bool, cancel: Cancel) -> Result<Ans
         // the number of blocks is in the header, so start again
         copied = source.copy(args, head(last), gzip, &cancel)?;
     }
+    shortfalls.extend(beyond);
     match copied {
         Copied::Stopped => return Ok(Answer::with_status(Status::Interrupted)),
         Copied::Whole(shortfall) => shortfalls.extend(shortfall),
