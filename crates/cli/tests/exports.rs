@@ -133,6 +133,10 @@ fn what_cannot_be_meant_is_refused_before_anything_is_written() {
     let ended = run(&mut export(&archive, &to, "--tables logs"));
     assert_eq!(ended.code, Some(2));
     assert!(ended.stderr.contains("receipts, found block 1"), "{}", ended.stderr);
+    // nor has a level without bodies, where nobody knows whether there are any
+    for words in ["logs --level headers", "receipts --level headers", "logs --dry-run"] {
+        misunderstand(&mut export(&archive, &to, &format!("--tables {words}")), &["--tables "]);
+    }
     // no partition is complete
     assert!(!to.exists() && !ended.stderr.contains("partitions"), "{}", ended.stderr);
     // tables of these chains have no rows of headers

@@ -8,7 +8,7 @@ use crate::export::{self, Asked};
 use crate::import::Run;
 use crate::progress;
 use crate::shard::sealed;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use blockmill_archive::{Archive, Chunk, ChunkLimit, Packed, Want};
 use blockmill_ethereum::Level;
 use blockmill_ethereum::commit::Sink;
@@ -53,6 +53,11 @@ pub fn describe(asked: &Asked<'_>, json: bool, cancel: Cancel) -> Result<Answer>
     let facts = facts(&options, asked);
     let given = tables::of_level(options.level, archive.has_receipts());
     let writing = export::Job::new(asked, (&tables::ALL, &given), facts, 1)?;
+    let names: Vec<_> = given.iter().map(|table| table.name).collect();
+    if let Some(table) = writing.tables.iter().find(|table| !names.contains(&table.name)) {
+        let (name, level, given) = (table.name, options.level.name(), names.join(", "));
+        bail!("--tables {name}: level {level} of these blocks does not give it, only {given}");
+    }
     let (first, stated) = archive.range().unwrap_or_default();
     let (sample, bytes) = sample(&archive, options.level, (first, stated))?;
     let all = u128::from(archive.disk_bytes()) * u128::from(sample.blocks);

@@ -124,11 +124,13 @@ impl Tables {
     ) -> Result<(), Error> {
         let needs = |table: &Table| ["receipts", "logs"].contains(&table.name);
         let Some(name) = self.any(needs) else { return Ok(()) };
-        let Some(body) = block.body.filter(|body| body.transaction_count() > 0) else {
+        let lacks = |expected| Error::Lacks { table: name, expected, block: block.number };
+        // without its body, nobody knows whether it has transactions
+        let body = block.body.ok_or_else(|| lacks("bodies"))?;
+        if body.transaction_count() == 0 {
             return Ok(());
-        };
-        let lacks = || Error::Lacks { table: name, expected: "receipts", block: block.number };
-        let (list, encoding) = blocks.receipts(index).ok_or_else(lacks)?;
+        }
+        let (list, encoding) = blocks.receipts(index).ok_or_else(|| lacks("receipts"))?;
         let broken = || undecodable(block.number, "list of receipts");
         let receipts = ReceiptView::list(&list, encoding).ok_or_else(broken)?;
         for (table, rows) in &mut self.rows {
