@@ -10,7 +10,7 @@ use blockmill_archive::output::OutputFile;
 use blockmill_pipeline::Cancel;
 use blockmill_platform::files::{FileKind, kind};
 use blockmill_platform::remote::is_remote;
-use blockmill_verdict::{FaultReport, Status, counted};
+use blockmill_verdict::{FaultReport, Shortfall, ShortfallKind, Status, counted};
 use std::collections::BTreeMap;
 use std::fs::metadata;
 use std::io::Write;
@@ -113,6 +113,12 @@ impl Checked {
             println!("note: {note}");
         }
         self.notes.push(note);
+    }
+
+    /// Takes what the files lack, for a run that reports it.
+    pub fn take_lacks(&mut self) -> Vec<Shortfall> {
+        let shortfall = |text| Shortfall::new(ShortfallKind::ChecksumList, text);
+        std::mem::take(&mut self.lacks).into_iter().map(shortfall).collect()
     }
 
     /// Adds what was found to the answer of the command.

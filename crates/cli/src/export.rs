@@ -17,7 +17,7 @@ use blockmill_export::{
     tables_named,
 };
 use blockmill_pipeline::Cancel;
-use blockmill_verdict::{ConsumerError, Level, grouped};
+use blockmill_verdict::{ConsumerError, FaultReport, Level, Status, grouped};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::SyncSender;
@@ -29,7 +29,14 @@ pub fn run(args: &Export, json: bool, cancel: Cancel) -> Result<Answer> {
         return describe(args, json, cancel);
     }
     outputs::record(asked.record.as_deref(), &asked.paths, asked.force)?;
-    let checked = checksums::compare(asked.checksums.as_deref(), &asked.paths, json, &cancel)?;
+    let mut checked = checksums::compare(asked.checksums.as_deref(), &asked.paths, json, &cancel)?;
+    let lacks = checked.take_lacks();
+    if !asked.partial && !lacks.is_empty() {
+        // no manifest may say that these files are a whole chain
+        let texts: Vec<_> = lacks.into_iter().map(|lack| lack.text).collect();
+        let error = FaultReport::new(texts.join("; ") + "; --partial exports them nevertheless");
+        return Ok(Answer { error: Some(error), ..Answer::with_status(Status::Incomplete) });
+    }
     let partition = partition(args)?;
     let append = args.append.then(|| begin_to_append(args)).transpose()?;
     let (to, is_new) = match &append {

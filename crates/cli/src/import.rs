@@ -18,8 +18,7 @@ use blockmill_pipeline::record::RunRecord;
 use blockmill_platform::files::expect_no_link;
 use blockmill_platform::remote::is_remote;
 use blockmill_report::{Colour, View};
-use blockmill_verdict::Status;
-use blockmill_verdict::grouped;
+use blockmill_verdict::{FaultReport, Shortfall, Status, grouped};
 use std::fs::metadata;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -40,6 +39,10 @@ pub struct Run {
     round: Option<Round>,
     /// Receives the verified blocks, if a program reads them.
     pub blocks: Option<BlockSender>,
+    /// Files that a list of checksums has and that are not there, and the other way around.
+    lacks: Vec<Shortfall>,
+    /// May anything be missing?
+    partial: bool,
     /// Set when the run should stop.
     pub cancel: Cancel,
 }
@@ -73,9 +76,10 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
         writes();
         return ethereum::snapshot::import(args, path, json, &cancel);
     }
-    let checked = checksums::compare(asked.checksums.as_deref(), &asked.paths, json, &cancel)?;
+    let mut checked = checksums::compare(asked.checksums.as_deref(), &asked.paths, json, &cancel)?;
     let record_to = asked.record.clone().unwrap_or_else(|| default_record(&args.data));
-    let run = Run::new(asked, "import", Some(record_to), json, cancel)?;
+    let mut run = Run::new(asked, "import", Some(record_to), json, cancel)?;
+    run.lacks = checked.take_lacks();
     let family = family(asked)?;
     expect_options_of(family, asked)?;
     ensure_of(family, &[Family::Neo], args.history, "--history")?;
@@ -101,8 +105,9 @@ pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
     }
     outputs::record(asked.record.as_deref(), &asked.paths, asked.force)?;
     ensure!(asked.record.is_some() || !asked.profile, "--profile: say --record FILE, too");
-    let checked = checksums::compare(asked.checksums.as_deref(), &asked.paths, json, &cancel)?;
-    let run = Run::new(asked, "verify", asked.record.clone(), json, cancel)?;
+    let mut checked = checksums::compare(asked.checksums.as_deref(), &asked.paths, json, &cancel)?;
+    let mut run = Run::new(asked, "verify", asked.record.clone(), json, cancel)?;
+    run.lacks = checked.take_lacks();
     Ok(checked.with(verify(asked, run)?))
 }
 
@@ -184,8 +189,19 @@ impl Run {
     ) -> Result<Self> {
         let label = args.label.clone().unwrap_or_else(|| verb.to_owned());
         let profiler = args.profile.then(Profiler::start).transpose().context("--profile")?;
-        let (serve, round, asked) = (args.serve, None, (verb, args.paths.clone()));
-        Ok(Self { label, record_to, asked, json, serve, profiler, round, blocks: None, cancel })
+        Ok(Self {
+            label,
+            record_to,
+            asked: (verb, args.paths.clone()),
+            json,
+            serve: args.serve,
+            profiler,
+            round: None,
+            blocks: None,
+            lacks: vec![],
+            partial: args.partial,
+            cancel,
+        })
     }
 
     /// A round of an import that follows a growing archive: it prints nothing at its end, and
@@ -224,6 +240,7 @@ impl Run {
     /// Writes and prints the record of the run, which is over.
     pub fn end(mut self, mut record: RunRecord, ending: &Ending) -> Result<Answer> {
         record.command = crate::program::command_line();
+        self.add_lacks(&mut record);
         if !self.stores() {
             // the state that it needed goes with it
             record.result.committed = None;
@@ -259,6 +276,23 @@ impl Run {
         }
         let answer = answer(&record, ending.unit);
         Ok(Answer { result: Some(Payload::Record(Box::new(record))), ..answer })
+    }
+
+    /// Adds what the list of checksums and the files do not have in common to the result.
+    fn add_lacks(&mut self, record: &mut RunRecord) {
+        let (lacks, result) = (std::mem::take(&mut self.lacks), &mut record.result);
+        if lacks.is_empty() || !result.status.is_success() {
+            return;
+        }
+        if self.partial {
+            result.status = Status::Partial;
+        } else {
+            let texts: Vec<_> = lacks.iter().map(|lack| lack.text.as_str()).collect();
+            let report = FaultReport::new(texts.join("; "));
+            result.status = Status::Incomplete;
+            (result.error, result.fault) = (Some(report.message.clone()), Some(report));
+        }
+        result.shortfalls.extend(lacks);
     }
 
     /// Whether what it verifies is kept.

@@ -39,6 +39,8 @@ pub enum ShortfallKind {
     CorruptRecord,
     /// A file was not read that may hold blocks.
     Unread,
+    /// A list of checksums has other files than are there.
+    ChecksumList,
 }
 
 impl Shortfall {
