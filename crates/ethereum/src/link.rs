@@ -72,6 +72,8 @@ pub(crate) struct Link {
     pub accumulators: u64,
     /// Accumulators that could not be recomputed: total difficulties are unknown.
     pub unchecked_accumulators: u64,
+    /// Accumulators of files of which the first blocks were not read.
+    parts_of_eras: u64,
     /// Proofs of ere files that blocks are canonical and that cannot be verified.
     pub unchecked_proofs: u64,
     /// Proofs of ere files that lead to roots of the beacon chain that the user trusts.
@@ -102,6 +104,7 @@ impl Link {
             trust,
             accumulators: 0,
             unchecked_accumulators: 0,
+            parts_of_eras: 0,
             unchecked_proofs: 0,
             beacon_proofs: 0,
             unchecked_ommers: 0,
@@ -258,8 +261,14 @@ impl Link {
             EraVerdict::Open => {}
             EraVerdict::Equal => self.accumulators += 1,
             EraVerdict::Unknown => self.unchecked_accumulators += 1,
+            EraVerdict::Part => self.parts_of_eras += 1,
         }
         Ok(())
+    }
+
+    /// Files of which some blocks were read, so that their accumulators cannot be compared.
+    pub fn partly_read_eras(&self) -> u64 {
+        self.parts_of_eras + u64::from(self.era.has_blocks())
     }
 
     /// Moves the tip to the end of the new blocks.

@@ -234,10 +234,16 @@ impl Run {
             let reason = "the total difficulties of their blocks are not known";
             self.unchecked.push(format!("{accumulators}: {reason}"));
         }
+        let parts = link.partly_read_eras();
+        if parts > 0 && outcome.is_ok() && !self.stopped {
+            let accumulators = counted(parts, "accumulator");
+            let reason = "only some of the blocks of the file were read";
+            self.unchecked.push(format!("{accumulators}: {reason}"));
+        }
         if link.unchecked_proofs > 0 {
             let proofs = counted(link.unchecked_proofs, "proof");
-            let reason = "their file states no accumulator, and no root of the beacon chain is \
-                          known for them (--beacon-roots)";
+            let reason = "the root that they lead to is neither an accumulator of their file \
+                          nor known from the beacon chain (--beacon-roots)";
             self.unchecked.push(format!("{proofs} that blocks are canonical: {reason}"));
         }
         self.unchecked_ommers = link.unchecked_ommers;

@@ -18,8 +18,10 @@ pub(super) struct OpenEra {
 
 /// How a file ended.
 pub(super) enum EraVerdict {
-    /// It did not end, or it states no accumulator, or the run began inside of the file.
+    /// It did not end, or it states no accumulator.
     Open,
+    /// It states an accumulator, and the run began inside of the file.
+    Part,
     /// Its accumulator was computed again and is equal.
     Equal,
     /// Its accumulator cannot be computed: total difficulties are unknown.
@@ -27,6 +29,11 @@ pub(super) enum EraVerdict {
 }
 
 impl OpenEra {
+    /// Whether it has blocks that an accumulator covers.
+    pub fn has_blocks(&self) -> bool {
+        self.accumulator.count() > 0
+    }
+
     /// Adds the blocks in `range` with their total difficulties, unless these are unknown, and
     /// compares the accumulator at the end of the file.
     pub fn add(
@@ -50,7 +57,9 @@ impl OpenEra {
         let Some(end) = &chunk.era_end else { return Ok(EraVerdict::Open) };
         let era = std::mem::take(self);
         if range.end != chunk.blocks() || era.blocks != end.blocks {
-            return Ok(EraVerdict::Open); // the run began inside of the file
+            // the run began inside of the file, unless an earlier one had all of its blocks
+            let is_part = era.accumulator.count() > 0 && end.accumulator.is_some();
+            return Ok(if is_part { EraVerdict::Part } else { EraVerdict::Open });
         }
         era.compare(end, totals.is_some())
     }
@@ -64,9 +73,9 @@ impl OpenEra {
         if !has_totals {
             return Ok(EraVerdict::Unknown);
         }
-        let found: Hash = self.accumulator.root();
-        if found != *stated {
-            return Err(Violation::new(Rule::Accumulator, Hex(stated), Hex(&found)));
+        let root: Hash = self.accumulator.root();
+        if root != *stated {
+            return Err(Violation::new(Rule::Accumulator, Hex(&root), Hex(stated)));
         }
         Ok(EraVerdict::Equal)
     }
