@@ -100,6 +100,27 @@ fn a_shard_after_a_summary_is_tied_to_it() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
+fn a_gap_between_ranges_of_a_store_is_incomplete() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let chain = blockmill_testkit::fixture("ethereum/chains/hive-sync/chain.rlp");
+    let mut import = blockmill("import --seal off --level bodies --until 300 --data");
+    let ended = run(import.arg(&store).arg(chain));
+    assert_eq!(ended.code, code(Status::Verified), "{ended:?}");
+    let ranges = ["--until 199", "--from 202"];
+    let files = ["first", "second"].map(|name| folder.path().join(name));
+    for (range, file) in ranges.iter().zip(&files) {
+        let ended = shard(&store, &format!("--level bodies {range}"), file);
+        assert_eq!(ended.code, code(Status::Verified), "{ended:?}");
+    }
+    let genesis = blockmill_testkit::fixture("ethereum/chains/hive-sync/genesis.json");
+    let ended = merge(&files, &format!("--chain {}", genesis.display()));
+    assert_eq!(ended.code, code(Status::Incomplete), "{ended:?}");
+    assert!(ended.stderr.contains("expected block 200"), "{ended:?}");
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
 fn what_cannot_be_merged_or_be_a_shard_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let [headers, bodies, none] = ["h", "b", "n"].map(|name| folder.path().join(name));

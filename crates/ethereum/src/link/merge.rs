@@ -92,13 +92,14 @@ impl Link {
 
     /// Checks that the first block of `shard` has the number after the tip, as between files.
     fn expect_first(&self, before: Option<&Path>, shard: &ShardSummary) -> Result<(), Broken> {
-        let (Some(before), Some(tip), Some(location)) = (before, &self.tip, &shard.head.location)
-        else {
-            return Ok(());
-        };
+        let (Some(before), Some(tip)) = (before, &self.tip) else { return Ok(()) };
         let Some(found) = shard.starts_at() else { return Ok(()) };
+        let Some(source) = shard.sources.first() else { return Ok(()) };
+        // blocks of a store have no location
+        let of_store = || Location::new(&*source.path, 0);
+        let location = shard.head.location.clone().unwrap_or_else(of_store);
         let expected = tip.id.number.saturating_add(1);
-        expect_next(expected, before, found, location.clone())
+        expect_next(expected, before, found, location)
             .map_err(|gap| archive_fault(expected, gap).into())
     }
 
