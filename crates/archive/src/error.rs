@@ -144,7 +144,7 @@ pub enum Error {
         expected: u64,
         /// The number of the block found.
         found: u64,
-        /// The file of the block before.
+        /// The file of the block before; empty if it is not known.
         before: PathBuf,
         /// The location of the block that does not follow.
         location: Location,

@@ -45,8 +45,12 @@ impl fmt::Display for Error {
                 write!(f, "{location}: {what}: expected at most {limit} bytes, found {announced}")
             }
             Self::Gap { expected, found, before, location } => {
-                write!(f, "{location}: expected block {expected} ")?;
-                write!(f, "after the last one of {}, found block {found}", before.display())
+                write!(f, "{location}: expected block {expected} after ")?;
+                match before.as_os_str().is_empty() {
+                    true => write!(f, "block {}", expected.saturating_sub(1))?,
+                    false => write!(f, "the last one of {}", before.display())?,
+                }
+                write!(f, ", found block {found}")
             }
             Self::Repeated { number, expected, found, before, location } => {
                 let body =

@@ -20,7 +20,7 @@ pub(crate) fn before(
 ) -> Option<Error> {
     let (expected, found) = (last.number.saturating_add(1), header.number);
     let is_gap = found > expected && *header.parent_hash != last.hash;
-    let before = file.unwrap_or_else(|| location.file.clone());
+    let before = file.unwrap_or_default();
     is_gap.then_some(Error::Gap { expected, found, before, location })
 }
 
