@@ -1,6 +1,7 @@
 //! Decodes every block of an indexed archive and continues after corruption, for `inspect`.
 
 use std::ops::RangeInclusive;
+use std::path::Path;
 
 use blockmill_verdict::{Digits, Location};
 
@@ -42,7 +43,11 @@ pub(crate) fn check_blocks(
             Ok(())
         });
         match result {
-            Ok(()) => next = next.max(from + 1),
+            Ok(()) if next == from => {
+                report.add_error(&not_there(&report.path, next));
+                next += 1;
+            }
+            Ok(()) => {}
             Err(error) if one => {
                 report.add_error(&error);
                 next += 1;
@@ -50,6 +55,12 @@ pub(crate) fn check_blocks(
             Err(_) => one_by_one_to = next.saturating_add(ChunkLimit::default().blocks as u64),
         }
     }
+}
+
+/// The error of a block that is in the range of the archive and that the reader does not find.
+fn not_there(archive: &Path, number: u64) -> Error {
+    let (location, expected) = (Location::new(archive, 0), format!("block {number}"));
+    Error::Missing { location, what: "block", expected, found: "none".into() }
 }
 
 /// Every part of every block must be one canonical RLP item.
@@ -66,16 +77,16 @@ fn check_rlp(chunk: &Chunk, report: &mut FileReport) {
             if let Err(source) = blockmill_rlp::validate(item)
                 && !absent
             {
-                let location = location_of(chunk, part, i);
+                let location = location_of(chunk, part, i, &report.path);
                 report.add_error(&Error::Rlp { location, what, source });
             }
         }
     }
 }
 
-/// The location of a part of a block that was read from an archive.
-fn location_of(chunk: &Chunk, part: Part, i: usize) -> Location {
-    chunk.location(part, i).unwrap_or_else(|| Location::new("", 0))
+/// The location of a part of a block that was read from `archive`; a store states none.
+fn location_of(chunk: &Chunk, part: Part, i: usize, archive: &Path) -> Location {
+    chunk.location(part, i).unwrap_or_else(|| Location::new(archive, 0))
 }
 
 /// Compares the hash of each header with the one that the archive states.
@@ -84,7 +95,7 @@ pub(crate) fn compare_hashes(chunk: &Chunk, report: &mut FileReport) {
         let hash = blockmill_rlp::ethereum::block_hash(header);
         if hash != *stated {
             report.add_error(&Error::BadRecord {
-                location: location_of(chunk, Part::Header, i),
+                location: location_of(chunk, Part::Header, i, &report.path),
                 what: "hash of the header",
                 expected: Digits(stated).to_string(),
                 found: Digits(&hash).to_string(),

@@ -77,8 +77,12 @@ impl FileReport {
         self.add(Corruption::from(error));
     }
 
-    /// Records a corruption; beyond [`MAX_CORRUPTIONS`] only that there are more.
+    /// Records a corruption; beyond [`MAX_CORRUPTIONS`] only that there are more. Blocks that share
+    /// a corrupt piece of a file give one corruption.
     pub(crate) fn add(&mut self, corruption: Corruption) {
+        if self.corruption.last() == Some(&corruption) {
+            return;
+        }
         if self.corruption.len() < MAX_CORRUPTIONS {
             self.corruption.push(corruption);
         } else if self.corruption.len() == MAX_CORRUPTIONS {

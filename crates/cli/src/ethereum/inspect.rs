@@ -41,7 +41,12 @@ fn name_chain(file: &mut FileReport) -> Result<()> {
 }
 
 fn print(inspection: &Inspection, deep: bool) {
-    let depth = if deep { "every record decoded" } else { "structure only; --deep decodes all" };
+    let has_store = inspection.files.iter().any(|file| file.format == Some(Format::Store));
+    let depth = match (deep, has_store) {
+        (true, true) => "every block decoded; `check` reads the state",
+        (true, false) => "every block decoded",
+        (false, _) => "structure only; --deep decodes all",
+    };
     print_answer(inspection, depth);
     for file in &inspection.files {
         print_file(file);
