@@ -161,16 +161,19 @@ pub struct Gap {
     pub found: u64,
 }
 
-/// The gaps and overlaps between consecutive files.
+/// The gaps and overlaps between consecutive files, in the order of their first blocks: a verifier
+/// reads them in this order. Files of which the first block is unknown are left out.
 pub(crate) fn gaps(files: &[FileReport]) -> Vec<Gap> {
-    (1..files.len()).filter_map(|i| gap(&files[..i], &files[i])).collect()
+    let mut order: Vec<_> = files.iter().filter(|file| file.first.is_some()).collect();
+    order.sort_by_key(|file| file.first);
+    (1..order.len()).filter_map(|i| gap(&order[..i], order[i])).collect()
 }
 
 /// The gap between a file and the one before it of the same format and network; `None` if they join
 /// or a range is unknown.
-fn gap(before: &[FileReport], after: &FileReport) -> Option<Gap> {
+fn gap(before: &[&FileReport], after: &FileReport) -> Option<Gap> {
     let same = |b: &&FileReport| b.format == after.format && b.network == after.network;
-    let before = before.iter().filter(same).max_by_key(|file| file.last)?;
+    let before = before.iter().copied().filter(same).max_by_key(|file| file.last)?;
     let (last, found) = (before.last?, after.first?);
     let expected = last.saturating_add(1);
     (expected != found).then(|| Gap {

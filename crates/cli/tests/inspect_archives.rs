@@ -4,6 +4,7 @@ use crate::program::{Ended, Scratch, blockmill, copy, run, succeed};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+const INCOMPLETE: i32 = 3;
 const CORRUPT: i32 = 4;
 
 /// Generates a chain of `last` blocks after the genesis block as an RLP export.
@@ -49,4 +50,37 @@ fn deep_inspection_finds_a_corrupt_piece_of_a_store() {
         let checked = run(blockmill("check").arg(&corrupt));
         assert_eq!(checked.code, Some(CORRUPT), "{name}: {checked:?}");
     }
+}
+
+/// Converts the blocks of a range to one file of the format `to`.
+fn convert(archive: &Path, range: &str, to: &str, out: &Path) {
+    let words = format!("convert --chain mainnet --to {to} {range} --out");
+    succeed(blockmill(&words).arg(out).arg(archive));
+}
+
+#[test]
+fn files_are_compared_in_the_order_of_their_blocks_and_not_of_their_names() {
+    let scratch = Scratch::new("inspect-order");
+    let archive = chain(&scratch, 54);
+    let folder = scratch.path("parts");
+    fs::create_dir(&folder).expect("a folder");
+    for (name, range) in
+        [("z.rlp", "--until 29"), ("b.rlp", "--from 30 --until 40"), ("a.rlp", "--from 41")]
+    {
+        convert(&archive, range, "rlp", &folder.join(name));
+    }
+    let paths = ["z.rlp", "b.rlp", "a.rlp"].map(|name| folder.join(name));
+    for flags in ["", "--deep"] {
+        for given in [&[folder.clone()][..], &paths] {
+            let found = run(blockmill(&format!("inspect {flags}")).args(given));
+            assert_eq!(found.code, Some(0), "{flags}: {found:?}");
+            assert!(found.stdout.starts_with("No corruption, no gaps "), "{flags}: {found:?}");
+        }
+    }
+    // without the file in the middle
+    fs::remove_file(folder.join("b.rlp")).expect("a file");
+    let found = inspect(&folder, "");
+    assert_eq!(found.code, Some(INCOMPLETE), "{found:?}");
+    assert_eq!(found.stdout.matches("gap: ").count(), 1, "{found:?}");
+    assert!(found.stdout.contains("a.rlp should begin with block 30"), "{found:?}");
 }
