@@ -28,18 +28,26 @@ impl Inspection {
         self.status() == Status::Ok
     }
 
-    /// The status: files that cannot be opened come first, then corruption, then missing blocks.
+    /// The status: files that cannot be opened come first, then files that are no archives, then
+    /// corruption, then missing blocks and files that end too early.
     pub fn status(&self) -> Status {
-        let corruption = || self.files.iter().flat_map(|file| &file.corruption);
-        match () {
-            () if corruption().any(|corruption| corruption.status == Status::Environment) => {
-                Status::Environment
-            }
-            () if corruption().next().is_some() => Status::Corrupt,
-            () if !self.gaps.is_empty() || !self.left_out.unread().is_empty() => Status::Incomplete,
-            () => Status::Ok,
-        }
+        let missing = !self.gaps.is_empty() || !self.left_out.unread().is_empty();
+        let missing = if missing { Status::Incomplete } else { Status::Ok };
+        most_severe(self.files.iter().map(FileReport::status).chain([missing]))
     }
+}
+
+/// The most severe status of findings; [`Status::Ok`] without any. A verifier stops at a file that
+/// it cannot open or recognise before it reads blocks.
+fn most_severe(found: impl Iterator<Item = Status>) -> Status {
+    let severity = |status: &Status| match status {
+        Status::Ok => 0,
+        Status::Incomplete => 1,
+        Status::Unrecognised => 3,
+        Status::Environment => 4,
+        _ => 2,
+    };
+    found.max_by_key(severity).unwrap_or(Status::Ok)
 }
 
 /// One file or ancient folder.
@@ -48,8 +56,8 @@ pub struct FileReport {
     /// The file or folder.
     #[serde(serialize_with = "blockmill_verdict::path::serialize")]
     pub path: PathBuf,
-    /// The format; `None` if it was not recognised. That is corruption if the user named the file
-    /// or its name is that of an archive, else a note.
+    /// The format; `None` if it was not recognised. That is an entry in `corruption` if the user
+    /// named the file or its name is that of an archive, else a note.
     pub format: Option<Format>,
     /// The network that the file's name claims.
     pub network: Option<String>,
@@ -72,6 +80,13 @@ pub struct FileReport {
 }
 
 impl FileReport {
+    /// The status of the file by its most severe corruption: [`Status::Ok`],
+    /// [`Status::Incomplete`] if it ends too early, [`Status::Unrecognised`] if it is no archive,
+    /// [`Status::Environment`] if it cannot be opened, and else [`Status::Corrupt`].
+    pub fn status(&self) -> Status {
+        most_severe(self.corruption.iter().map(Corruption::class))
+    }
+
     /// Records an error; beyond [`MAX_CORRUPTIONS`] only that there are more.
     pub(crate) fn add_error(&mut self, error: &Error) {
         self.add(Corruption::from(error));
@@ -132,11 +147,22 @@ pub struct Corruption {
     pub location: Option<Location>,
     /// The kind of shortfall for a verifier.
     pub kind: ShortfallKind,
-    /// Whether the file is corrupt or this machine failed to read it.
+    /// The status of a verifier that ends with this error.
     #[serde(skip)]
     pub status: Status,
     /// The location, what was expected and what was found, in one line.
     pub text: String,
+}
+
+impl Corruption {
+    /// The class of the status in an inspection, which knows no rules of a chain: what is neither
+    /// missing nor unrecognised nor a failure of this machine is corrupt.
+    pub fn class(&self) -> Status {
+        match self.status {
+            Status::Incomplete | Status::Unrecognised | Status::Environment => self.status,
+            _ => Status::Corrupt,
+        }
+    }
 }
 
 impl From<&Error> for Corruption {

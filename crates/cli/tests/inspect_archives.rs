@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 const INCOMPLETE: i32 = 3;
 const CORRUPT: i32 = 4;
+const UNRECOGNISED: i32 = 6;
 
 /// Generates a chain of `last` blocks after the genesis block as an RLP export.
 fn chain(scratch: &Scratch, last: u64) -> PathBuf {
@@ -83,4 +84,32 @@ fn files_are_compared_in_the_order_of_their_blocks_and_not_of_their_names() {
     assert_eq!(found.code, Some(INCOMPLETE), "{found:?}");
     assert_eq!(found.stdout.matches("gap: ").count(), 1, "{found:?}");
     assert!(found.stdout.contains("a.rlp should begin with block 30"), "{found:?}");
+}
+
+#[test]
+fn a_file_that_ends_early_is_incomplete_for_inspect_as_for_verify() {
+    let scratch = Scratch::new("inspect-cut");
+    let bytes = fs::read(chain(&scratch, 54)).expect("an export");
+    let path = scratch.path("cut.rlp");
+    fs::write(&path, &bytes[..bytes.len() - 5]).expect("a file");
+    let verified = run(blockmill("verify --seal off --level bodies").arg(&path));
+    assert_eq!(verified.code, Some(INCOMPLETE), "{verified:?}");
+    for flags in ["", "--deep"] {
+        let found = inspect(&path, flags);
+        assert_eq!(found.code, Some(INCOMPLETE), "{flags}: {found:?}");
+        assert!(found.stdout.starts_with("Incomplete: 1 incomplete file "), "{found:?}");
+        assert!(found.stdout.contains("  INCOMPLETE: "), "{found:?}");
+        assert!(found.stdout.contains("blocks 0 to 53 (54)"), "{found:?}");
+    }
+    // another file of the folder is corrupt, which is worse
+    let other = scratch.path("other.rlp");
+    fs::write(&other, [&bytes[..], &[0xbf; 9]].concat()).expect("a file");
+    let found = run(blockmill("inspect").args([&path, &other]));
+    assert_eq!(found.code, Some(CORRUPT), "{found:?}");
+    // a file that is no archive is the first thing that a verifier finds
+    fs::write(&other, "").expect("a file");
+    let found = run(blockmill("inspect").args([&path, &other]));
+    assert_eq!(found.code, Some(UNRECOGNISED), "{found:?}");
+    let answer = "Unrecognised: 1 unrecognised file, 1 incomplete file ";
+    assert!(found.stdout.starts_with(answer), "{found:?}");
 }
