@@ -5,6 +5,7 @@ use std::path::Path;
 
 use blockmill_verdict::{Digits, Location};
 
+use crate::difficulty::number_and_difficulty;
 use crate::row::ReadBlocks;
 use crate::{Chunk, ChunkLimit, Column, Error, FileReport, Packed, Part, Want};
 
@@ -25,7 +26,7 @@ pub(crate) fn check_blocks(
 ) {
     let (mut packed, mut chunk) = (Packed::new(), Chunk::new());
     let (mut next, last) = blocks.into_inner();
-    let mut one_by_one_to = next;
+    let (mut one_by_one_to, mut numbers) = (next, Numbers::default());
     while next <= last {
         if report.corruption.len() >= MOST {
             return report.notes.push(format!("more corruption than listed from block {next} on"));
@@ -37,6 +38,7 @@ pub(crate) fn check_blocks(
             while reader.read(limit.clamped(), &mut packed)? {
                 packed.unpack(&mut chunk)?;
                 check_rlp(&chunk, report);
+                numbers.compare(&chunk, next, report);
                 each(&chunk, report);
                 next += chunk.blocks() as u64;
             }
@@ -53,6 +55,42 @@ pub(crate) fn check_blocks(
                 next += 1;
             }
             Err(_) => one_by_one_to = next.saturating_add(ChunkLimit::default().blocks as u64),
+        }
+    }
+}
+
+/// Compares the number in each header with the position of its block in the archive.
+#[derive(Default)]
+struct Numbers {
+    /// By how much the last number exceeds the position, modulo 2^64.
+    shift: u64,
+}
+
+impl Numbers {
+    /// Compares the headers of a chunk of which the first block has the position `first`. Of
+    /// consecutive headers that are shifted alike only the first one is reported.
+    fn compare(&mut self, chunk: &Chunk, first: u64, report: &mut FileReport) {
+        for ((i, header), expected) in chunk.headers.iter().enumerate().zip(first..) {
+            let location = || location_of(chunk, Part::Header, i, &report.path);
+            let what = "number in the header";
+            let found = match number_and_difficulty(header) {
+                Ok((found, _)) => found,
+                Err(source) => {
+                    let error = Error::Rlp { location: location(), what, source };
+                    // what is no RLP was reported before
+                    if blockmill_rlp::validate(header).is_ok() {
+                        report.add_error(&error);
+                    }
+                    continue;
+                }
+            };
+            let shift = found.wrapping_sub(expected);
+            if shift != 0 && shift != self.shift {
+                let (location, found) = (location(), found.to_string());
+                let expected = format!("{expected}, by the position of the block");
+                report.add_error(&Error::BadRecord { location, what, expected, found });
+            }
+            self.shift = shift;
         }
     }
 }

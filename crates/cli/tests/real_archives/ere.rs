@@ -238,6 +238,35 @@ fn variants_that_end_early_or_are_no_archives_are_inspected_as_they_are_verified
     assert_eq!(seen, 8 + 4 + 3 + 2);
 }
 
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn deep_inspection_finds_headers_in_the_place_of_other_blocks() {
+    let scratch = set_up("ere-numbers").1;
+    let mut seen = 0;
+    for (path, file) in variants(&scratch) {
+        let expected: &[&str] = match path.strip_prefix("invalid/") {
+            Some(path) if path.starts_with("start-off-by-one/") => {
+                &["byte 8: number in the header: expected 1, by the position of the block, found 0"]
+            }
+            Some(path) if path.starts_with("headers-exchanged/") => &[
+                "expected 27, by the position of the block, found 28",
+                "expected 28, by the position of the block, found 27",
+            ],
+            _ => continue,
+        };
+        let ended = run(blockmill("inspect --deep").arg(&file));
+        assert_eq!(ended.code, Some(4), "{path}: {}", ended.stdout);
+        let numbers = ended.stdout.matches("CORRUPT: ").count();
+        assert_eq!(numbers, expected.len(), "{path}: {}", ended.stdout);
+        for text in expected {
+            assert!(ended.stdout.contains(text), "{path}: no {text:?} in {}", ended.stdout);
+        }
+        assert!(ended.stdout.contains(file.to_str().unwrap()), "{path}: {}", ended.stdout);
+        seen += 1;
+    }
+    assert_eq!(seen, 2);
+}
+
 /// A conversion to `format`.
 fn convert(from: &[PathBuf], chain: &str, format: &str, to: &Path) {
     let mut command = blockmill("convert --to");
