@@ -225,6 +225,8 @@ fn variants_that_end_early_or_are_no_archives_are_inspected_as_they_are_verified
             let ended = run(blockmill(&format!("inspect {flags}")).arg(&file));
             assert_eq!(ended.code, Some(*code), "{path} {flags}: {}", ended.stdout);
             assert!(ended.stdout.starts_with(answer), "{path} {flags}: {}", ended.stdout);
+            let unknown = ended.stdout.contains("2 records of unknown types");
+            assert_eq!(unknown, path.contains("other-entries"), "{path} {flags}: {}", ended.stdout);
             let label = match code {
                 3 => "  INCOMPLETE: ",
                 4 => "  CORRUPT: ",
