@@ -1,9 +1,11 @@
 //! Decodes every block of an indexed archive and continues after corruption, for `inspect`.
 
 use std::ops::RangeInclusive;
+use std::path::Path;
 
 use blockmill_verdict::{Digits, Location};
 
+use crate::difficulty::number_and_difficulty;
 use crate::row::ReadBlocks;
 use crate::{Chunk, ChunkLimit, Column, Error, FileReport, Packed, Part, Want};
 
@@ -24,7 +26,7 @@ pub(crate) fn check_blocks(
 ) {
     let (mut packed, mut chunk) = (Packed::new(), Chunk::new());
     let (mut next, last) = blocks.into_inner();
-    let mut one_by_one_to = next;
+    let (mut one_by_one_to, mut numbers) = (next, Numbers::default());
     while next <= last {
         if report.corruption.len() >= MOST {
             return report.notes.push(format!("more corruption than listed from block {next} on"));
@@ -36,13 +38,18 @@ pub(crate) fn check_blocks(
             while reader.read(limit.clamped(), &mut packed)? {
                 packed.unpack(&mut chunk)?;
                 check_rlp(&chunk, report);
+                numbers.compare(&chunk, next, report);
                 each(&chunk, report);
                 next += chunk.blocks() as u64;
             }
             Ok(())
         });
         match result {
-            Ok(()) => next = next.max(from + 1),
+            Ok(()) if next == from => {
+                report.add_error(&not_there(&report.path, next));
+                next += 1;
+            }
+            Ok(()) => {}
             Err(error) if one => {
                 report.add_error(&error);
                 next += 1;
@@ -50,6 +57,48 @@ pub(crate) fn check_blocks(
             Err(_) => one_by_one_to = next.saturating_add(ChunkLimit::default().blocks as u64),
         }
     }
+}
+
+/// Compares the number in each header with the position of its block in the archive.
+#[derive(Default)]
+struct Numbers {
+    /// By how much the last number exceeds the position, modulo 2^64.
+    shift: u64,
+}
+
+impl Numbers {
+    /// Compares the headers of a chunk of which the first block has the position `first`. Of
+    /// consecutive headers that are shifted alike only the first one is reported.
+    fn compare(&mut self, chunk: &Chunk, first: u64, report: &mut FileReport) {
+        for ((i, header), expected) in chunk.headers.iter().enumerate().zip(first..) {
+            let location = || location_of(chunk, Part::Header, i, &report.path);
+            let what = "number in the header";
+            let found = match number_and_difficulty(header) {
+                Ok((found, _)) => found,
+                Err(source) => {
+                    let error = Error::Rlp { location: location(), what, source };
+                    // what is no RLP was reported before
+                    if blockmill_rlp::validate(header).is_ok() {
+                        report.add_error(&error);
+                    }
+                    continue;
+                }
+            };
+            let shift = found.wrapping_sub(expected);
+            if shift != 0 && shift != self.shift {
+                let (location, found) = (location(), found.to_string());
+                let expected = format!("{expected}, by the position of the block");
+                report.add_error(&Error::BadRecord { location, what, expected, found });
+            }
+            self.shift = shift;
+        }
+    }
+}
+
+/// The error of a block that is in the range of the archive and that the reader does not find.
+fn not_there(archive: &Path, number: u64) -> Error {
+    let (location, expected) = (Location::new(archive, 0), format!("block {number}"));
+    Error::Missing { location, what: "block", expected, found: "none".into() }
 }
 
 /// Every part of every block must be one canonical RLP item.
@@ -66,16 +115,16 @@ fn check_rlp(chunk: &Chunk, report: &mut FileReport) {
             if let Err(source) = blockmill_rlp::validate(item)
                 && !absent
             {
-                let location = location_of(chunk, part, i);
+                let location = location_of(chunk, part, i, &report.path);
                 report.add_error(&Error::Rlp { location, what, source });
             }
         }
     }
 }
 
-/// The location of a part of a block that was read from an archive.
-fn location_of(chunk: &Chunk, part: Part, i: usize) -> Location {
-    chunk.location(part, i).unwrap_or_else(|| Location::new("", 0))
+/// The location of a part of a block that was read from `archive`; a store states none.
+fn location_of(chunk: &Chunk, part: Part, i: usize, archive: &Path) -> Location {
+    chunk.location(part, i).unwrap_or_else(|| Location::new(archive, 0))
 }
 
 /// Compares the hash of each header with the one that the archive states.
@@ -84,7 +133,7 @@ pub(crate) fn compare_hashes(chunk: &Chunk, report: &mut FileReport) {
         let hash = blockmill_rlp::ethereum::block_hash(header);
         if hash != *stated {
             report.add_error(&Error::BadRecord {
-                location: location_of(chunk, Part::Header, i),
+                location: location_of(chunk, Part::Header, i, &report.path),
                 what: "hash of the header",
                 expected: Digits(stated).to_string(),
                 found: Digits(&hash).to_string(),

@@ -28,18 +28,26 @@ impl Inspection {
         self.status() == Status::Ok
     }
 
-    /// The status: files that cannot be opened come first, then corruption, then missing blocks.
+    /// The status: files that cannot be opened come first, then files that are no archives, then
+    /// corruption, then missing blocks and files that end too early.
     pub fn status(&self) -> Status {
-        let corruption = || self.files.iter().flat_map(|file| &file.corruption);
-        match () {
-            () if corruption().any(|corruption| corruption.status == Status::Environment) => {
-                Status::Environment
-            }
-            () if corruption().next().is_some() => Status::Corrupt,
-            () if !self.gaps.is_empty() || !self.left_out.unread().is_empty() => Status::Incomplete,
-            () => Status::Ok,
-        }
+        let missing = !self.gaps.is_empty() || !self.left_out.unread().is_empty();
+        let missing = if missing { Status::Incomplete } else { Status::Ok };
+        most_severe(self.files.iter().map(FileReport::status).chain([missing]))
     }
+}
+
+/// The most severe status of findings; [`Status::Ok`] without any. A verifier stops at a file that
+/// it cannot open or recognise before it reads blocks.
+fn most_severe(found: impl Iterator<Item = Status>) -> Status {
+    let severity = |status: &Status| match status {
+        Status::Ok => 0,
+        Status::Incomplete => 1,
+        Status::Unrecognised => 3,
+        Status::Environment => 4,
+        _ => 2,
+    };
+    found.max_by_key(severity).unwrap_or(Status::Ok)
 }
 
 /// One file or ancient folder.
@@ -48,8 +56,8 @@ pub struct FileReport {
     /// The file or folder.
     #[serde(serialize_with = "blockmill_verdict::path::serialize")]
     pub path: PathBuf,
-    /// The format; `None` if it was not recognised. That is corruption if the user named the file
-    /// or its name is that of an archive, else a note.
+    /// The format; `None` if it was not recognised. That is an entry in `corruption` if the user
+    /// named the file or its name is that of an archive, else a note.
     pub format: Option<Format>,
     /// The network that the file's name claims.
     pub network: Option<String>,
@@ -72,13 +80,24 @@ pub struct FileReport {
 }
 
 impl FileReport {
+    /// The status of the file by its most severe corruption: [`Status::Ok`],
+    /// [`Status::Incomplete`] if it ends too early, [`Status::Unrecognised`] if it is no archive,
+    /// [`Status::Environment`] if it cannot be opened, and else [`Status::Corrupt`].
+    pub fn status(&self) -> Status {
+        most_severe(self.corruption.iter().map(Corruption::class))
+    }
+
     /// Records an error; beyond [`MAX_CORRUPTIONS`] only that there are more.
     pub(crate) fn add_error(&mut self, error: &Error) {
         self.add(Corruption::from(error));
     }
 
-    /// Records a corruption; beyond [`MAX_CORRUPTIONS`] only that there are more.
+    /// Records a corruption; beyond [`MAX_CORRUPTIONS`] only that there are more. Blocks that share
+    /// a corrupt piece of a file give one corruption.
     pub(crate) fn add(&mut self, corruption: Corruption) {
+        if self.corruption.last() == Some(&corruption) {
+            return;
+        }
         if self.corruption.len() < MAX_CORRUPTIONS {
             self.corruption.push(corruption);
         } else if self.corruption.len() == MAX_CORRUPTIONS {
@@ -128,11 +147,22 @@ pub struct Corruption {
     pub location: Option<Location>,
     /// The kind of shortfall for a verifier.
     pub kind: ShortfallKind,
-    /// Whether the file is corrupt or this machine failed to read it.
+    /// The status of a verifier that ends with this error.
     #[serde(skip)]
     pub status: Status,
     /// The location, what was expected and what was found, in one line.
     pub text: String,
+}
+
+impl Corruption {
+    /// The class of the status in an inspection, which knows no rules of a chain: what is neither
+    /// missing nor unrecognised nor a failure of this machine is corrupt.
+    pub fn class(&self) -> Status {
+        match self.status {
+            Status::Incomplete | Status::Unrecognised | Status::Environment => self.status,
+            _ => Status::Corrupt,
+        }
+    }
 }
 
 impl From<&Error> for Corruption {
@@ -157,16 +187,19 @@ pub struct Gap {
     pub found: u64,
 }
 
-/// The gaps and overlaps between consecutive files.
+/// The gaps and overlaps between consecutive files, in the order of their first blocks: a verifier
+/// reads them in this order. Files of which the first block is unknown are left out.
 pub(crate) fn gaps(files: &[FileReport]) -> Vec<Gap> {
-    (1..files.len()).filter_map(|i| gap(&files[..i], &files[i])).collect()
+    let mut order: Vec<_> = files.iter().filter(|file| file.first.is_some()).collect();
+    order.sort_by_key(|file| file.first);
+    (1..order.len()).filter_map(|i| gap(&order[..i], order[i])).collect()
 }
 
 /// The gap between a file and the one before it of the same format and network; `None` if they join
 /// or a range is unknown.
-fn gap(before: &[FileReport], after: &FileReport) -> Option<Gap> {
+fn gap(before: &[&FileReport], after: &FileReport) -> Option<Gap> {
     let same = |b: &&FileReport| b.format == after.format && b.network == after.network;
-    let before = before.iter().filter(same).max_by_key(|file| file.last)?;
+    let before = before.iter().copied().filter(same).max_by_key(|file| file.last)?;
     let (last, found) = (before.last?, after.first?);
     let expected = last.saturating_add(1);
     (expected != found).then(|| Gap {

@@ -4,6 +4,8 @@ use crate::answer::Answer;
 use crate::args::Inspect;
 use crate::{bitcoin, checksums, data_folder, ethereum, neo, outputs, stop};
 use anyhow::{Context, Result, ensure};
+#[cfg(any(feature = "ethereum", feature = "neo"))]
+use blockmill_archive::FileReport;
 use blockmill_archive::output::Shape;
 use blockmill_archive::{Family, LeftOut};
 use blockmill_pipeline::Cancel;
@@ -56,20 +58,40 @@ fn contents(args: &Inspect, json: bool) -> Result<Answer> {
 /// What was found in archives, in a line.
 #[cfg(any(feature = "ethereum", feature = "neo"))]
 pub fn print_answer(found: &blockmill_archive::Inspection, depth: &str) {
-    let corrupt = found.files.iter().filter(|file| !file.corruption.is_empty()).count();
-    let unread = found.left_out.unread().len();
-    let parts: Vec<_> =
-        [(corrupt, "corrupt file"), (found.gaps.len(), "gap"), (unread, "unread file")]
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| counted(count as u64, what))
-            .collect();
+    let files = |status| found.files.iter().filter(|file| file.status() == status).count();
+    let parts: Vec<_> = [
+        (files(Status::Environment), "unreadable file"),
+        (files(Status::Unrecognised), "unrecognised file"),
+        (files(Status::Corrupt), "corrupt file"),
+        (files(Status::Incomplete), "incomplete file"),
+        (found.gaps.len(), "gap"),
+        (found.left_out.unread().len(), "unread file"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| counted(count as u64, what))
+    .collect();
     let parts = parts.join(", ");
     match found.status() {
         Status::Ok => println!("No corruption, no gaps ({depth})."),
         Status::Incomplete => println!("Incomplete: {parts} ({depth})."),
         Status::Corrupt => println!("Corrupt: {parts} ({depth})."),
+        Status::Unrecognised => println!("Unrecognised: {parts} ({depth})."),
         _ => println!("Not all could be read: {parts} ({depth})."),
+    }
+}
+
+/// What is wrong with a file, in a line for each place.
+#[cfg(any(feature = "ethereum", feature = "neo"))]
+pub fn print_corruption(file: &FileReport) {
+    for corruption in &file.corruption {
+        let label = match corruption.class() {
+            Status::Incomplete => "INCOMPLETE",
+            Status::Unrecognised => "UNRECOGNISED",
+            Status::Environment => "UNREADABLE",
+            _ => "CORRUPT",
+        };
+        println!("  {label}: {}", corruption.text);
     }
 }
 

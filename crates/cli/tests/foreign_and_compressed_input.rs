@@ -149,6 +149,11 @@ fn compressed_data_that_ends_early_is_incomplete_and_says_how_far_it_unpacked() 
             assert_eq!(ended.code, Some(3), "{format} {name}");
             let text = found.to_string();
             assert!(text.contains("unpacked byte"), "{format} {name}: {text}");
+            if ["rlp", "headers", "era1"].contains(&format) {
+                let inspected = run(blockmill("inspect --json").arg(&path));
+                assert_eq!(json(&inspected)["status"], "incomplete", "{format} {name}");
+                assert_eq!(inspected.code, Some(3), "{format} {name}: {inspected:?}");
+            }
         }
     }
 }

@@ -210,6 +210,12 @@ fn store_and_datadir_show_the_same_coins() {
         assert_eq!(of_core["datadir"][name], found[name], "{name}");
     }
     says(place, "", 0, &["datadir ", "hash_serialized_3", "No corruption, no gaps"]);
+    // a relative path of the block files still names the folder
+    for flags in ["", "--deep"] {
+        let ended = run(blockmill(&format!("inspect {flags} blocks/")).current_dir(place));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert!(ended.stdout.contains("\ndatadir .\n"), "{ended:?}");
+    }
 
     fails("inspect", &[&store, &folder], &["is a store", "found other paths"]);
     let manifest = store.join("coins/manifest");

@@ -27,6 +27,7 @@ mod exports;
 mod following;
 mod foreign_and_compressed_input;
 mod foreign_tests;
+mod inspect_archives;
 mod inspect_blocks;
 mod kept_chain;
 mod kill_during_import;

@@ -123,6 +123,9 @@ fn a_truncated_dump_is_converted_only_with_partial() {
     let dump = chain.join("chain.acc");
     let whole = fs::read(&dump).expect("a dump");
     fs::write(&dump, &whole[..whole.len() - 100]).expect("a dump that is cut");
+    let inspected = run(blockmill("inspect").arg(&dump));
+    assert_eq!(inspected.code, Some(INCOMPLETE), "{inspected:?}");
+    assert!(inspected.stdout.contains("  INCOMPLETE: "), "{inspected:?}");
     let out = scratch.path("out.acc");
     let command = || {
         let mut command = blockmill("convert --to acc");

@@ -88,7 +88,9 @@ impl Stored {
     ) -> blockmill_store::Result<()> {
         let (mut bytes, mut known) = (0, None);
         for number in numbers {
-            if into.stated_hashes.len() >= limit.blocks || bytes >= limit.bytes {
+            let is_full = into.stated_hashes.len() >= limit.blocks || bytes >= limit.bytes;
+            // a chunk has at least one block, however low its limit is
+            if is_full && !into.stated_hashes.is_empty() {
                 break;
             }
             let receipts = if want.receipts { self.0.receipts(number)? } else { None };

@@ -19,7 +19,7 @@ use blockmill_bitcoin::inspect::{
 use blockmill_report::counted;
 use blockmill_verdict::{Status, grouped};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Maximum number of files that are listed without corruption.
 const MANY: usize = 20;
@@ -67,6 +67,8 @@ fn datadir_of(files: &BlockFiles) -> Result<Option<PathBuf>> {
         return Ok(None);
     };
     let Some(datadir) = folder.parent() else { return Ok(None) };
+    // the parent of a bare name is empty
+    let datadir = if datadir.as_os_str().is_empty() { Path::new(".") } else { datadir };
     Ok(blockmill_bitcoin::inspect::is_datadir(datadir)?.then(|| datadir.to_path_buf()))
 }
 

@@ -3,7 +3,7 @@
 use super::network;
 use crate::answer::Answer;
 use crate::args::Inspect;
-use crate::inspect::{print_answer, print_left_out};
+use crate::inspect::{print_answer, print_corruption, print_left_out};
 use crate::library::Contents;
 use anyhow::Result;
 use blockmill_archive::{Archive, FileReport, Format, Inspection, TableReport};
@@ -41,7 +41,12 @@ fn name_chain(file: &mut FileReport) -> Result<()> {
 }
 
 fn print(inspection: &Inspection, deep: bool) {
-    let depth = if deep { "every record decoded" } else { "structure only; --deep decodes all" };
+    let has_store = inspection.files.iter().any(|file| file.format == Some(Format::Store));
+    let depth = match (deep, has_store) {
+        (true, true) => "every block decoded; `check` reads the state",
+        (true, false) => "every block decoded",
+        (false, _) => "structure only; --deep decodes all",
+    };
     print_answer(inspection, depth);
     for file in &inspection.files {
         print_file(file);
@@ -67,7 +72,7 @@ fn print_file(file: &FileReport) {
     println!("  {format}{network}, {range}, {} bytes, {compression}", grouped(file.bytes));
     file.tables.iter().for_each(print_table);
     file.notes.iter().for_each(|note| println!("  note: {note}"));
-    file.corruption.iter().for_each(|corruption| println!("  CORRUPT: {}", corruption.text));
+    print_corruption(file);
 }
 
 fn print_table(table: &TableReport) {

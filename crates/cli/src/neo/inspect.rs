@@ -3,7 +3,7 @@
 use super::network;
 use crate::answer::Answer;
 use crate::args::Inspect;
-use crate::inspect::{print_answer, print_left_out};
+use crate::inspect::{print_answer, print_corruption, print_left_out};
 use crate::library::{Contents, NeoDumps};
 use anyhow::Result;
 use blockmill_archive::acc::{self, Batch, Dumps};
@@ -97,5 +97,5 @@ fn print_file(file: &FileReport) {
     let compression = if file.compression == "none" { "plain" } else { file.compression };
     println!("  acc{network}, {range}, {} bytes, {compression}", grouped(file.bytes));
     file.notes.iter().for_each(|note| println!("  note: {note}"));
-    file.corruption.iter().for_each(|corruption| println!("  CORRUPT: {}", corruption.text));
+    print_corruption(file);
 }

@@ -197,13 +197,76 @@ fn variants_that_the_specification_allows_are_verified_and_others_are_refused() 
             }
             valid += 1;
         }
-        // an inspection of all records finds what needs no rule of the chain
-        let ended = run(blockmill("inspect --deep").arg(&file));
-        if !path.starts_with("invalid/") {
-            assert_eq!(ended.code, Some(0), "{path}: {}", ended.stdout);
-        }
     }
     assert_eq!((valid, invalid), (8, 26));
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn variants_that_end_early_or_are_no_archives_are_inspected_as_they_are_verified() {
+    let scratch = set_up("ere-inspected").1;
+    let mut seen = 0;
+    for (path, file) in variants(&scratch) {
+        let name = path.strip_prefix("invalid/").unwrap_or("valid");
+        let expected = [
+            ("valid", 0, "No corruption, no gaps ("),
+            ("cut-", 3, "Incomplete: 1 incomplete file ("),
+            ("version-only", 3, "Incomplete: 1 incomplete file ("),
+            ("empty", 6, "Unrecognised: 1 unrecognised file ("),
+            ("no-version", 6, "Unrecognised: 1 unrecognised file ("),
+            ("reserved-bytes", 6, "Unrecognised: 1 unrecognised file ("),
+            ("trailing-bytes", 4, "Corrupt: 1 corrupt file ("),
+            ("count-huge", 4, "Corrupt: 1 corrupt file ("),
+        ];
+        let Some((_, code, answer)) = expected.iter().find(|(it, ..)| name.starts_with(it)) else {
+            continue;
+        };
+        for flags in ["", "--deep"] {
+            let ended = run(blockmill(&format!("inspect {flags}")).arg(&file));
+            assert_eq!(ended.code, Some(*code), "{path} {flags}: {}", ended.stdout);
+            assert!(ended.stdout.starts_with(answer), "{path} {flags}: {}", ended.stdout);
+            let unknown = ended.stdout.contains("2 records of unknown types");
+            assert_eq!(unknown, path.contains("other-entries"), "{path} {flags}: {}", ended.stdout);
+            let label = match code {
+                3 => "  INCOMPLETE: ",
+                4 => "  CORRUPT: ",
+                6 => "  UNRECOGNISED: ",
+                _ => continue,
+            };
+            assert!(ended.stdout.contains(label), "{path} {flags}: {}", ended.stdout);
+        }
+        seen += 1;
+    }
+    assert_eq!(seen, 8 + 4 + 3 + 2);
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn deep_inspection_finds_headers_in_the_place_of_other_blocks() {
+    let scratch = set_up("ere-numbers").1;
+    let mut seen = 0;
+    for (path, file) in variants(&scratch) {
+        let expected: &[&str] = match path.strip_prefix("invalid/") {
+            Some(path) if path.starts_with("start-off-by-one/") => {
+                &["byte 8: number in the header: expected 1, by the position of the block, found 0"]
+            }
+            Some(path) if path.starts_with("headers-exchanged/") => &[
+                "expected 27, by the position of the block, found 28",
+                "expected 28, by the position of the block, found 27",
+            ],
+            _ => continue,
+        };
+        let ended = run(blockmill("inspect --deep").arg(&file));
+        assert_eq!(ended.code, Some(4), "{path}: {}", ended.stdout);
+        let numbers = ended.stdout.matches("CORRUPT: ").count();
+        assert_eq!(numbers, expected.len(), "{path}: {}", ended.stdout);
+        for text in expected {
+            assert!(ended.stdout.contains(text), "{path}: no {text:?} in {}", ended.stdout);
+        }
+        assert!(ended.stdout.contains(file.to_str().unwrap()), "{path}: {}", ended.stdout);
+        seen += 1;
+    }
+    assert_eq!(seen, 2);
 }
 
 /// A conversion to `format`.

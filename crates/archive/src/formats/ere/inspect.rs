@@ -38,10 +38,9 @@ pub(crate) fn inspect(path: &Path, deep: bool, report: &mut FileReport) {
     let mut found = Survey::default();
     survey(&layout, deep, &mut found);
     report.notes.extend(found.notes);
+    report.notes.extend(found.unchecked.iter().map(|what| format!("not checked: {what}")));
     if deep {
         check_all(path, &layout, report);
-    } else {
-        report.notes.extend(found.unchecked.iter().map(|what| format!("not checked: {what}")));
     }
 }
 

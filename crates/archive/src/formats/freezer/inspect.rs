@@ -1,6 +1,6 @@
 //! Inspects ancient folders.
 
-use blockmill_verdict::Location;
+use blockmill_verdict::{Location, Status};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::table::{ACCESS_LISTS, BODIES, DIFFICULTIES, HASHES, HEADERS, RECEIPTS
 use crate::check_blocks::{check_blocks, compare_hashes};
 use crate::listing::has_file;
 use crate::report::access_lists;
-use crate::{Error, FileReport, TableReport};
+use crate::{Corruption, Error, FileReport, TableReport};
 
 const TABLES: [Spec; 6] = [HEADERS, HASHES, BODIES, RECEIPTS, DIFFICULTIES, ACCESS_LISTS];
 
@@ -158,7 +158,9 @@ fn check_data_file(
     let (what, needed) = (table.spec.name, u64::from(end));
     if size < needed {
         let location = Location::new(path, 0);
-        report.add_error(&Error::Truncated { location, what, needed, available: size });
+        let cut = Error::Truncated { location, what, needed, available: size };
+        // the index has these bytes: index and file contradict each other, as a reader reports, too
+        report.add(Corruption { status: Status::Corrupt, ..Corruption::from(&cut) });
     } else if size > needed {
         let head = usize::from(number - table.tail.file) + 1 == files;
         let (location, expected) = (Location::new(path, needed), format!("{needed} bytes"));
