@@ -91,6 +91,19 @@ fn a_fault_is_said_once_with_the_target_as_a_number() {
     assert!(!text.contains("cannot list"), "{text}");
 }
 
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn core_is_started_on_the_network_of_the_blocks() {
+    let scratch = of_core("advice-core");
+    let folder = scratch.path("");
+    assert_eq!(said(&folder, "generate bitcoin --inputs 0 --blocks 5 --out regtest").0, 0);
+    for (blocks, flags) in [("plain.dat", ""), ("regtest", " -chain=regtest")] {
+        let (code, text) = said(&folder, &format!("convert {blocks} --to core --out of-{blocks}"));
+        let advice = format!("start Bitcoin Core with -datadir=of-{blocks}{flags}: it continues");
+        assert!(code == 0 && text.contains(&advice), "{text}");
+    }
+}
+
 #[test]
 fn a_path_that_is_not_there_is_named_once() {
     let scratch = Scratch::new("advice-paths");
