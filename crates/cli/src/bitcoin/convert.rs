@@ -164,7 +164,8 @@ pub fn block_files(
     let copied = export::to_block_files(files, options, &args.out, writer, room)?;
     let Some(copied) = copied else { return Ok(Answer::with_status(Status::Interrupted)) };
     let answer = answer(options, &copied.run);
-    written(args, answer, (0, copied.last.into()), ("headers", "bodies"), json)
+    let next = Some(convert::verify(args, args.chain.as_deref()));
+    written(args, answer, (0, copied.last.into()), ("headers", "bodies"), next, json)
 }
 
 /// Writes the headers of the best chain.
@@ -178,7 +179,8 @@ pub fn headers(
     let copied = export::to_headers(files, options, &args.out, |needed| room(args, needed))?;
     let Some(copied) = copied else { return Ok(Answer::with_status(Status::Interrupted)) };
     let answer = answer(options, &copied.run);
-    written(args, answer, (0, copied.last.into()), ("headers", "bodies"), json)
+    let next = Some(convert::verify(args, args.chain.as_deref()));
+    written(args, answer, (0, copied.last.into()), ("headers", "bodies"), next, json)
 }
 
 /// Asks for room on disk where the output will be.
