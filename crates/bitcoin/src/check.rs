@@ -4,7 +4,7 @@ use crate::chainstate::{CHAINSTATE, COINS, State, UNDO, UNDO_FILE};
 use crate::coins::PackedCoin;
 use crate::data_folder::{INDEX, kept_signet, stored_state};
 use crate::error::Error;
-use crate::index::{self, Loaded};
+use crate::index::{self, Loaded, has_tip};
 use crate::params::Params;
 use crate::run::Tip;
 use crate::undo;
@@ -76,7 +76,9 @@ pub fn bytes_to_check(folder: &Path) -> u64 {
 /// Returns [`Error`] if the store is open elsewhere or cannot be read. Corruption is no error.
 pub fn check(folder: &Path, watch: &mut dyn FnMut(u64) -> bool) -> Result<Checked, Error> {
     let mut checked = Checked::default();
-    checked.index(folder)?;
+    let state = stored_state(folder);
+    let tip = state.as_ref().ok().and_then(Option::as_ref).map(|state| state.tip);
+    checked.index(folder, tip)?;
     if let Err(error) = kept_signet(folder) {
         checked.add(StorePart::Challenge, error)?;
     }
@@ -84,7 +86,7 @@ pub fn check(folder: &Path, watch: &mut dyn FnMut(u64) -> bool) -> Result<Checke
         checked.stopped = true;
         return Ok(checked);
     }
-    let state = match stored_state(folder) {
+    let state = match state {
         Err(error) => {
             checked.add(StorePart::Coins, error)?;
             return Ok(checked);
@@ -148,8 +150,8 @@ impl Checked {
         Ok(())
     }
 
-    /// Checks the block index, which has one checksum.
-    fn index(&mut self, folder: &Path) -> Result<(), Error> {
+    /// Checks the block index: it has one checksum, and a record of the last connected block.
+    fn index(&mut self, folder: &Path, tip: Option<Tip>) -> Result<(), Error> {
         let path = folder.join(INDEX);
         // the file names its network
         let magics = Params::all().into_iter().map(|params| (params.magic, params.name));
@@ -159,7 +161,22 @@ impl Checked {
             loaded = index::load(&path, magic).map_err(Error::Index)?;
         }
         match loaded {
-            Loaded::Index(saved) => self.indexed = saved.found.len() as u64,
+            Loaded::Index(saved) => {
+                self.indexed = saved.found.len() as u64;
+                if let Some(Tip { height, hash }) = tip.filter(|tip| !has_tip(&saved.found, *tip)) {
+                    let what = format!(
+                        "block files of another chain: expected block {height} ({hash}), the last \
+                         one of the coins, found {} records without it",
+                        self.indexed
+                    );
+                    self.corruption.push(Corruption {
+                        part: StorePart::Index,
+                        location: Some((path, 0)),
+                        what,
+                        height: None,
+                    });
+                }
+            }
             Loaded::Corrupt(corruption) => {
                 let index::Corruption { path, what, expected, found } = corruption;
                 let what = format!("{what}: expected {expected}, found {found}");

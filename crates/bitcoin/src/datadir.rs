@@ -23,6 +23,7 @@ pub use shared::{BlockPosition, SharedFile};
 pub use write::{BlocksWriter, CoinsWriter, Options, SharedFiles, Written};
 
 use crate::params::Params;
+use blockmill_verdict::Digits;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
@@ -30,6 +31,21 @@ use std::path::Path;
 /// The subfolder of a network in Core's `-datadir`. `None` for the main network.
 fn network_folder(network: &Params) -> Option<&'static str> {
     (network.name != "mainnet").then_some(network.name)
+}
+
+/// The flags that start Bitcoin Core on this network, each after a space. The main network needs
+/// none.
+#[must_use]
+pub fn network_flags(network: &Params) -> String {
+    let name = match network.name {
+        "mainnet" => return String::new(),
+        "testnet3" => "test",
+        name => name,
+    };
+    let is_custom = Params::by_magic(network.magic).is_none();
+    let challenge = network.signet_challenge.as_ref().filter(|_| is_custom);
+    let challenge = challenge.map(|script| format!(" -signetchallenge={}", Digits(script)));
+    format!(" -chain={name}{}", challenge.unwrap_or_default())
 }
 
 /// Reads a small file.

@@ -28,6 +28,7 @@ pub use tree::{Anchor, GENESIS, NO_RECORD, RefusalReason, Refused, Tree};
 
 use crate::BlockHash;
 use crate::header::{HEADER_BYTES, Header};
+use crate::run::Tip;
 use blockmill_archive::blkdat::BlockLocation;
 
 /// A block that a scan found: its position and its header.
@@ -55,4 +56,9 @@ impl Found {
     pub fn header(&self) -> Header<'_> {
         Header(&self.header)
     }
+}
+
+/// Returns whether the records include the last block of a store. The genesis block needs none.
+pub(crate) fn has_tip(found: &[Found], tip: Tip) -> bool {
+    tip.height == 0 || found.iter().any(|found| found.hash == tip.hash)
 }

@@ -106,7 +106,8 @@ fn checked(run: &Run, options: &Options) -> Vec<String> {
 }
 
 /// What was not checked, although the level asks for it.
-fn unchecked(run: &Run, options: &Options) -> Vec<String> {
+#[must_use]
+pub fn unchecked(run: &Run, options: &Options) -> Vec<String> {
     let mut unchecked = vec![];
     if let Some(anchor) = run.anchor {
         let id = anchor.hash;

@@ -1,6 +1,7 @@
 //! The constants of the networks, against what Core asserts of them.
 
 use blockmill_bitcoin::BlockHash;
+use blockmill_bitcoin::datadir::network_flags;
 use blockmill_bitcoin::header::rules::verify_work;
 use blockmill_bitcoin::header::{Header, target};
 use blockmill_bitcoin::params::{COIN, Params};
@@ -46,6 +47,21 @@ const KNOWN: [(&str, [u8; 4], &str, &str); 5] = [
 fn hash(text: &str) -> BlockHash {
     let byte = |at: usize| u8::from_str_radix(&text[62 - 2 * at..64 - 2 * at], 16).unwrap();
     BlockHash(std::array::from_fn(byte))
+}
+
+#[test]
+fn core_is_started_with_the_flags_of_the_network() {
+    for (name, flags) in [
+        ("mainnet", ""),
+        ("testnet3", " -chain=test"),
+        ("testnet4", " -chain=testnet4"),
+        ("signet", " -chain=signet"),
+        ("regtest", " -chain=regtest"),
+    ] {
+        assert_eq!(network_flags(&Params::by_name(name).unwrap()), flags, "{name}");
+    }
+    let custom = network_flags(&Params::signet_with(vec![0x51]));
+    assert_eq!(custom, " -chain=signet -signetchallenge=51");
 }
 
 #[test]

@@ -93,7 +93,7 @@ pub struct Written {
     pub checked: &'static str,
     /// What was not.
     pub unchecked: &'static str,
-    /// What to do with the output; the command that verifies it, if this says nothing else.
+    /// What to do with the output.
     pub next: Option<String>,
 }
 
@@ -103,10 +103,11 @@ impl Written {
         (first, last): (u64, u64),
         checked: &'static str,
         unchecked: &'static str,
+        next: Option<String>,
     ) -> Self {
         let what = counted((last + 1).saturating_sub(first), "block");
         let facts = vec![("range", format!("{} to {}", grouped(first), grouped(last)))];
-        Self { what, facts, checked, unchecked, next: None }
+        Self { what, facts, checked, unchecked, next }
     }
 
     /// Prints it, with what the answer knows.
@@ -128,17 +129,26 @@ impl Written {
         answer.shortfalls.iter().for_each(|shortfall| row("missing", &shortfall.to_string()));
         answer.notes.iter().for_each(|note| row("note", note));
         row("time", &blockmill_report::duration(stop::cancel().live().elapsed().as_secs_f64()));
-        let verify = || command(&["verify"], std::slice::from_ref(&args.out));
-        row("next", &self.next.clone().unwrap_or_else(verify));
+        self.next.iter().for_each(|next| row("next", next));
     }
 }
 
-/// Says which blocks were written, and what was not checked of them.
+/// The command that verifies the output, with the `chain` that it needs.
+pub fn verify(args: &Convert, chain: Option<&str>) -> String {
+    let words: Vec<&str> = match chain {
+        Some(chain) => vec!["verify", "--chain", chain],
+        None => vec!["verify"],
+    };
+    command(&words, std::slice::from_ref(&args.out))
+}
+
+/// Says which blocks were written, what was not checked of them, and what to do next.
 pub fn written(
     args: &Convert,
     answer: Answer,
     (first, last): (u64, u64),
     (checked, unchecked): (&'static str, &'static str),
+    next: Option<String>,
     json: bool,
 ) -> Result<Answer> {
     if json {
@@ -148,6 +158,6 @@ pub fn written(
             "out": out, "first": first, "last": last, "checked": checked, "unchecked": unchecked,
         }));
     }
-    Written::blocks((first, last), checked, unchecked).show(args, &answer);
+    Written::blocks((first, last), checked, unchecked, next).show(args, &answer);
     Ok(answer)
 }

@@ -101,6 +101,12 @@ pub fn with_summary(answer: Answer, summary: &impl serde::Serialize, json: bool)
     Ok(answer)
 }
 
+/// The notes on what a merge did not check.
+#[cfg(any(feature = "bitcoin", feature = "ethereum"))]
+pub fn not_checked(what: impl IntoIterator<Item = String>) -> impl Iterator<Item = String> {
+    what.into_iter().map(|what| format!("not checked: {what}"))
+}
+
 /// Name of the member with the checksum of a document.
 const CHECKSUM: &str = "checksum";
 

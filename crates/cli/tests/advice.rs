@@ -12,6 +12,11 @@ fn said(folder: &Path, words: &str) -> (i32, String) {
     (ended.code.expect("an exit code"), format!("{}{}", ended.stdout, ended.stderr))
 }
 
+/// The command that comes after the one with this output, without the name of the program.
+fn next(text: &str) -> Option<&str> {
+    text.lines().find_map(|line| line.strip_prefix("  next         blockmill "))
+}
+
 /// A folder with the datadir `dd` of Bitcoin Core, its block file as `one.dat` without a key, and
 /// the same blocks as `plain.dat`.
 fn of_core(name: &str) -> Scratch {
@@ -89,6 +94,73 @@ fn a_fault_is_said_once_with_the_target_as_a_number() {
     assert_eq!(said, 1, "{text}");
     assert!(text.contains("a hash up to 00000000ffff0000"), "{text}");
     assert!(!text.contains("cannot list"), "{text}");
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn core_is_started_on_the_network_of_the_blocks() {
+    let scratch = of_core("advice-core");
+    let folder = scratch.path("");
+    assert_eq!(said(&folder, "generate bitcoin --inputs 0 --blocks 5 --out regtest").0, 0);
+    for (blocks, flags) in [("plain.dat", ""), ("regtest", " -chain=regtest")] {
+        let (code, text) = said(&folder, &format!("convert {blocks} --to core --out of-{blocks}"));
+        let advice = format!("start Bitcoin Core with -datadir=of-{blocks}{flags}: it continues");
+        assert!(code == 0 && text.contains(&advice), "{text}");
+    }
+}
+
+#[test]
+fn a_conversion_names_the_chain_that_its_verification_needs() {
+    let scratch = Scratch::new("advice-chains");
+    let folder = scratch.path("");
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ethereum/tests/bft-chains/qbft");
+    fs::copy(own.join("chain.rlp"), scratch.path("chain.rlp")).unwrap();
+    fs::copy(own.join("genesis.json"), scratch.path("own.json")).unwrap();
+    assert_eq!(said(&folder, "generate neo --blocks 12 --out neo").0, 0);
+    assert_eq!(said(&folder, "import neo/chain.acc --data store").0, 0);
+    let convert = |words: &str| {
+        let (code, text) = said(&folder, &format!("convert {words}"));
+        assert_eq!(code, 0, "{words}: {text}");
+        next(&text).map(str::to_owned)
+    };
+    let yml = "neo/chain.yml";
+    for (words, chain) in [
+        ("chain.rlp --chain own.json --to ere --out ere", "own.json"),
+        ("chain.rlp --chain own.json --to rlp --out own.rlp", "own.json"),
+        ("neo/chain.acc --to acc --out own.acc", yml),
+        (&*format!("store --chain {yml} --to acc --out of-store.acc"), yml),
+    ] {
+        let out = words.rsplit(' ').next().unwrap();
+        let command = convert(words).unwrap_or_default();
+        assert_eq!(command, format!("verify --chain {chain} {out}"));
+        let (code, text) = said(&folder, &format!("{command} --level bodies"));
+        assert_eq!(code, 0, "{command}: {text}");
+    }
+    // only the user knows the file
+    let unknown = convert("store --to acc --out unknown.acc");
+    assert_eq!(unknown.as_deref(), Some("verify --chain protocol.yml unknown.acc"));
+    let unknown = convert("chain.rlp --to rlp --out unknown.rlp");
+    assert_eq!(unknown.as_deref(), Some("verify --chain NAME unknown.rlp"));
+    // verify takes no dump without block 0
+    assert_eq!(convert("neo/chain.acc --from 10 --to acc --out late.acc"), None);
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn blocks_from_the_middle_of_a_network_are_verified_with_its_name() {
+    let scratch = Scratch::new("advice-middle");
+    let folder = scratch.path("");
+    let era1 = path_of("fixtures").join("ethereum/era1/mainnet-00000-5ec1ffb8.era1");
+    for (range, expected) in [
+        ("--from 100 --until 199", "verify --chain mainnet some.rlp"),
+        ("--until 99", "verify some.rlp"),
+    ] {
+        let words = format!("convert {} --to rlp {range} --out some.rlp --force", era1.display());
+        let (code, text) = said(&folder, &words);
+        assert_eq!((code, next(&text)), (0, Some(expected)), "{text}");
+        let (code, text) = said(&folder, &format!("{expected} --level headers --seal off"));
+        assert_eq!(code, 0, "{text}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use crate::program::{Ended, Scratch, blockmill, document, run, succeed};
 use blockmill_verdict::Status;
-use serde_json::Value;
+use serde_json::Value::{self, Null};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -128,6 +128,15 @@ fn shards_of_block_files_are_merged_to_the_verdict_of_a_single_run() {
     assert_eq!((&answer["exit_code"], rounds), (&0.into(), 1), "{answer:#}");
     let verdict = &answer["result"];
     assert_eq!((&verdict["document"], &verdict["last"]), (&"verdict".into(), &160.into()));
+    let beyond = "what transactions do (coins, amounts and scripts: --level execution --with \
+                  coins=multiset)";
+    assert_eq!((&verdict["level"], &verdict["unchecked"][0]), (&"bodies".into(), &beyond.into()));
+    let notes = answer["notes"].to_string();
+    assert!(notes.contains(&format!("not checked: {beyond}")), "{notes}");
+    let kept = fs::read_dir(scratch.path("documents")).unwrap().map(|it| it.unwrap().path());
+    let ended = run(blockmill("verify --merge").args(kept));
+    assert!(ended.stderr.contains("160 blocks at level bodies"), "{ended:?}");
+    assert!(ended.stderr.contains(&format!("note: not checked: {beyond}")), "{ended:?}");
     for words in ["", "--level headers", "--until 77"] {
         assert_eq!(expect_same(&scratch, &files, words), "verified", "{words}");
     }
@@ -228,6 +237,7 @@ fn a_datadir_is_verified_by_a_sum_of_shards() {
             assert_eq!(verdict["inputs"], sum("spent"));
             let notes = apart["notes"].to_string();
             assert!(notes.contains("the coin multiset hash is 0"), "{apart:#}");
+            assert_eq!((&verdict["level"], &verdict["unchecked"]), (&"execution".into(), &Null));
         }
     }
     let named = run(blockmill("verify --shard chainstate").current_dir(&datadir));

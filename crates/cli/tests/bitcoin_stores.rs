@@ -111,6 +111,44 @@ fn a_store_is_verified_only_with_its_last_block() {
     assert_eq!(before["status"], "verified", "{before}");
 }
 
+#[test]
+fn a_refused_import_leaves_the_store_and_its_block_files() {
+    let scratch = Scratch::new("bitcoin-store-refused");
+    let [blocks, store] = ["blocks", "store"].map(|name| scratch.path(name));
+    let [others, of_others] = ["others", "of-others"].map(|name| scratch.path(name));
+    generate(&blocks, "");
+    generate(&others, "--seed 4");
+    succeed(blockmill("import --data").arg(&store).arg(&blocks));
+    succeed(blockmill("import --data").arg(&of_others).arg(&others));
+    let index = || fs::read(store.join("index")).expect("an index");
+    let before = index();
+    let refused = run(blockmill("import --data").arg(&store).arg(&others));
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("the store continues from its own chain"), "{refused:?}");
+    assert!(before == index(), "the import was refused");
+    // these levels ask for no coins, and must not replace the index of a store that has some
+    for level in ["headers", "bodies"] {
+        let words = format!("import --level {level} --data");
+        succeed(blockmill(&words).arg(&store).arg(&others));
+        assert!(before == index(), "level {level}");
+    }
+    let verified = with_store("verify", &store);
+    assert_eq!(verified["status"], "verified", "{verified}");
+    assert_eq!(verified["result"]["result"]["tip_number"], TIP, "{verified}");
+    assert_eq!(with_store("check", &store)["status"], "ok");
+
+    // as an earlier version left it
+    fs::copy(of_others.join("index"), store.join("index")).expect("the other index");
+    let corrupt = with_store("check", &store);
+    assert_eq!(corrupt["status"], "corrupt", "{corrupt}");
+    let text = corrupt.to_string();
+    assert!(text.contains("block files of another chain: expected block 300 ("), "{text}");
+    assert_eq!(with_store("check --repair", &store)["status"], "ok");
+    succeed(blockmill("import --data").arg(&store).arg(&blocks));
+    assert!(before == index(), "the import scanned the block files again");
+    assert_eq!(with_store("check", &store)["status"], "ok");
+}
+
 /// Removes the record of the last block from the file that ends with it.
 fn cut_last_record(blocks: &Path) -> PathBuf {
     let path = block_files(blocks).pop().expect("a file");

@@ -62,6 +62,40 @@ fn shards_are_merged_to_the_chain() {
 
 #[blockmill_testkit::needs(fixtures)]
 #[test]
+fn a_merge_names_its_level_and_what_was_not_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let [first, second, both] = ["1", "2", "both"].map(|name| folder.path().join(name));
+    shard(&era(0), "--level bodies --until 99", &first);
+    shard(&era(0), "--level bodies --from 100 --until 199", &second);
+    let notes = |files: &[PathBuf]| {
+        let answer: Value = serde_json::from_str(&merge(files, "--json").stdout).unwrap();
+        assert_eq!(answer["status"], "verified", "{answer:#}");
+        serde_json::from_value::<Vec<String>>(answer["notes"].clone()).unwrap()
+    };
+    let beyond =
+        "not checked: what transactions do (--level execution of a run over all blocks)".to_owned();
+    let seals = |count: &str| format!("not checked: {count} seals (--seal all)");
+    assert_eq!(notes(&[first.clone(), second.clone()]), [beyond.clone(), seals("199")]);
+    let ended = merge(&[first.clone(), second.clone()], "");
+    let sentence = "verified: 2 shards, blocks 0 to 199 of mainnet at level bodies";
+    assert!(ended.stderr.contains(sentence), "{ended:?}");
+    assert!(ended.stderr.contains(&format!("note: {beyond}")), "{ended:?}");
+    // headers have no bodies, and a merge of a merge repeats nothing
+    shard(&era(0), "--level headers", &first);
+    shard(&era(1), "--level headers", &second);
+    fs::write(&both, merge(std::slice::from_ref(&first), "").stdout).unwrap();
+    let bodies = "not checked: bodies and what they do".to_owned();
+    assert_eq!(notes(&[both, second]), [bodies, seals("16,383")]);
+    // ommers need earlier blocks
+    shard(&era(0), "--level bodies --from 2 --until 99", &first);
+    let found = notes(&[first]).join("\n");
+    assert!(found.contains("everything rests on block 2 "), "{found}");
+    let ommers = "not checked: 3 ommers, as their parents come before the first block";
+    assert!(found.contains(ommers), "{found}");
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
 fn shards_with_all_seals_and_those_of_ommers_are_merged() {
     let folder = tempfile::tempdir().unwrap();
     let files = [0, 1].map(|i| folder.path().join(format!("{i}.json")));

@@ -14,6 +14,7 @@ use blockmill_pipeline::record::{
     CHECK_DECODE, CHECK_SENDERS, CHECK_VERIFY, Data, Outcome, Program, RunRecord,
 };
 use blockmill_verdict::Hex;
+pub(crate) use notes::unchecked;
 
 /// The record of `run`, called `label` in tables; `program` is this one.
 pub fn of(
@@ -49,7 +50,7 @@ pub fn of(
         trusted: run.trusted.iter().map(BlockId::shown).collect(),
         accumulators: run.accumulators,
         checked: notes::checked(run, archive, options),
-        unchecked: notes::unchecked(run, options),
+        unchecked: unchecked(run, options),
         ..record.result
     };
     if options.level >= Level::Execution

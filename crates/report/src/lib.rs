@@ -28,7 +28,7 @@ use blockmill_pipeline::record::RunRecord;
 pub use chart::{Chart, charts};
 pub use format::{bytes, counted, date, date_time, duration, rate};
 pub use page::html;
-pub use summary::{View, record_time, summary};
+pub use summary::{View, left_out, record_time, summary};
 pub use terminal::{Colour, error_width, width, wrap};
 
 /// The stages of a run, or several runs side by side, for a terminal.

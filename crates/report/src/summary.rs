@@ -13,7 +13,7 @@ use crate::stages::parts;
 use crate::terminal::{BAD, CAUTION, Colour, FAINT, GOOD, STRONG, WARN, bar, wrap};
 
 pub(crate) use facts::facts;
-pub use short::time as record_time;
+pub use short::{left_out, time as record_time};
 
 /// Shortfalls that are shown.
 const SHOWN: usize = 10;

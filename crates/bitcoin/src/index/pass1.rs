@@ -2,7 +2,6 @@
 
 mod saved;
 
-use crate::data_folder::INDEX;
 use crate::error::Error;
 use crate::fault::{Cause, Fault};
 use crate::index::scan::{self, FindBlocks};
@@ -238,7 +237,7 @@ fn relink(
         // with the sizes of the records: the next run finds the blocks and the wrong lengths again
         index.set_sizes(&mut found, true);
         let stamps = saved::stamps(files)?;
-        saved::save(&data.join(INDEX), options, stamps, &found, index)?;
+        saved::save(data, options, stamps, &found, index)?;
         index.set_sizes(&mut found, false);
     }
     index.tree = Tree::build(&options.params, found, options.now);

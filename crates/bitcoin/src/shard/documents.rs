@@ -2,6 +2,7 @@
 //! merges them. `docs/formats/shard-summary.md` specifies them.
 
 pub use super::hex::{Hex, NoHex};
+use crate::Level;
 use crate::error::Error;
 use crate::fault::{Cause, Fault};
 use crate::header::HEADER_BYTES;
@@ -49,6 +50,12 @@ pub enum Document {
 pub struct Verdict {
     /// The network.
     pub chain: String,
+    /// The level. `None` in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<Level>,
+    /// What was not checked: what the level leaves out, then what it asks for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unchecked: Vec<String>,
     /// Blocks of the best chain that were verified.
     pub blocks: u64,
     /// The height of the first one.

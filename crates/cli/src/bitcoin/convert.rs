@@ -12,7 +12,7 @@ use blockmill_archive::Output;
 use blockmill_archive::blkdat::{BlockFiles, WriterOptions, XorKey};
 use blockmill_archive::output::{keep_apart, keep_store_apart, will_go};
 use blockmill_bitcoin::Error;
-use blockmill_bitcoin::datadir::SharedFiles;
+use blockmill_bitcoin::datadir::{SharedFiles, network_flags};
 use blockmill_bitcoin::export;
 use blockmill_bitcoin::import::{Options, Run};
 use blockmill_bitcoin::record;
@@ -120,7 +120,7 @@ fn from_store(
         }));
     }
     let (blocks, coins) = (grouped(written.blocks.into()), grouped(written.coins));
-    let height = u64::from(written.blocks) - 1;
+    let (height, flags) = (u64::from(written.blocks) - 1, network_flags(&options.params));
     let shown = convert::Written {
         what: format!("{blocks} blocks, their undo data and {coins} coins"),
         facts: [("range", format!("0 to {}", grouped(height)))]
@@ -129,7 +129,7 @@ fn from_store(
             .collect(),
         checked: "all, as by import at level execution",
         unchecked: "",
-        next: Some(format!("start Bitcoin Core with -datadir={out}: it continues there")),
+        next: Some(format!("start Bitcoin Core with -datadir={out}{flags}: it continues there")),
     };
     shown.show(args, &answer);
     Ok(answer)
@@ -164,7 +164,8 @@ pub fn block_files(
     let copied = export::to_block_files(files, options, &args.out, writer, room)?;
     let Some(copied) = copied else { return Ok(Answer::with_status(Status::Interrupted)) };
     let answer = answer(options, &copied.run);
-    written(args, answer, (0, copied.last.into()), ("headers", "bodies"), json)
+    let next = Some(convert::verify(args, args.chain.as_deref()));
+    written(args, answer, (0, copied.last.into()), ("headers", "bodies"), next, json)
 }
 
 /// Writes the headers of the best chain.
@@ -178,7 +179,8 @@ pub fn headers(
     let copied = export::to_headers(files, options, &args.out, |needed| room(args, needed))?;
     let Some(copied) = copied else { return Ok(Answer::with_status(Status::Interrupted)) };
     let answer = answer(options, &copied.run);
-    written(args, answer, (0, copied.last.into()), ("headers", "bodies"), json)
+    let next = Some(convert::verify(args, args.chain.as_deref()));
+    written(args, answer, (0, copied.last.into()), ("headers", "bodies"), next, json)
 }
 
 /// Asks for room on disk where the output will be.

@@ -6,7 +6,7 @@ use super::import::{Job, hint};
 use super::{network, sources};
 use crate::answer::{Answer, Payload};
 use crate::args::Verification;
-use crate::shard::{Documents, sealed, with_summary};
+use crate::shard::{Documents, not_checked, sealed, with_summary};
 use crate::{print, remote};
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_archive::blkdat::{BlockFile, BlockFiles};
@@ -19,9 +19,13 @@ use blockmill_bitcoin::shard::documents::{
 use blockmill_bitcoin::shard::{Merger, bodies, coin_files, execute, hash_coins, headers};
 use blockmill_bitcoin::{Error, Level, record};
 use blockmill_pipeline::Cancel;
+use blockmill_report::left_out;
 use blockmill_verdict::{FaultReport, Status, counted, grouped};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+
+/// What checks the transactions of shards.
+const EXECUTES: &str = "coins, amounts and scripts: --level execution --with coins=multiset";
 
 /// Returns whether these paths are the unspent coins of a datadir or a store.
 pub fn is_of_coins(paths: &[PathBuf]) -> Result<bool> {
@@ -245,11 +249,13 @@ pub fn merge(
         return to_verify(&shards, tables, coins, merger.execution()?, json);
     }
     let (run, outcome) = merger.finish();
-    let verdict = verdict(&run, options.params.name);
-    let answer = answer(&run, &outcome, options.partial);
+    let verdict = verdict(&run, &options);
+    let mut answer = answer(&run, &outcome, options.partial);
+    answer.notes.extend(not_checked(verdict.unchecked.iter().cloned()));
     if !json {
         let (files, blocks) = (files.files().len() as u64, grouped(run.blocks));
-        eprintln!("{}: {}, {blocks} blocks", answer.status, counted(files, "block file"));
+        let (files, level) = (counted(files, "block file"), options.level.name());
+        eprintln!("{}: {files}, {blocks} blocks at level {level}", answer.status);
         answer.notes.iter().for_each(|note| eprintln!("note: {note}"));
     }
     with_summary(answer, &Document::Verdict(verdict), json)
@@ -301,9 +307,12 @@ fn to_verify(
     Ok(answer)
 }
 
-fn verdict(run: &Run, chain: &str) -> Verdict {
+fn verdict(run: &Run, options: &Options) -> Verdict {
+    let beyond = left_out(options.level.name(), EXECUTES).filter(|_| run.blocks > 0);
     Verdict {
-        chain: chain.into(),
+        chain: options.params.name.into(),
+        level: Some(options.level),
+        unchecked: beyond.into_iter().chain(record::unchecked(run, options)).collect(),
         blocks: run.blocks,
         first: run.range.map(|(first, _)| first),
         last: run.range.map(|(_, last)| last),

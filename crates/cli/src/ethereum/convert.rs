@@ -4,7 +4,7 @@ use super::import::CACHES;
 use super::network;
 use crate::answer::Answer;
 use crate::args::Convert;
-use crate::convert::{expect_room, status, written};
+use crate::convert::{expect_room, status, verify, written};
 use crate::{host, stop};
 use anyhow::{Context, Result};
 use blockmill_archive::{Archive, ChunkLimit, Files, Format, Want};
@@ -18,6 +18,7 @@ use blockmill_ethereum::seal::{SealMode, SealPolicy};
 use blockmill_ethereum::settings::Settings;
 use blockmill_pipeline::Cancel;
 use blockmill_verdict::Shortfall;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// `blockmill convert --to FORMAT`, a format of Ethereum archives.
@@ -29,12 +30,13 @@ pub fn run(
 ) -> Result<Answer> {
     let archive = Archive::open(&args.paths)?;
     let detected = network::detect(args.chain.as_deref(), &archive, &args.paths, None);
-    let spec = match (detected, args.chain.is_some() || args.to.names_network) {
-        (Ok(found), _) => Some(found.spec),
+    let found = match (detected, args.chain.is_some() || args.to.names_network) {
+        (Ok(found), _) => Some(found),
         // only some files carry the network's name
         (Err(_), false) => None,
         (Err(error), true) => return Err(error),
     };
+    let (spec, file) = found.map(|found| (found.spec, found.file)).unzip();
     let conversion = Conversion {
         spec: spec.as_ref(),
         format,
@@ -66,7 +68,26 @@ pub fn run(
     answer.notes.extend(done.note);
     answer.notes.extend(left_out(done.lists_left_out, format));
     answer.notes.extend(without_receipts(done.without_receipts, &archive));
-    written(args, answer, done.range, ("encodings", "the rules of the chain"), json)
+    let chain = chain_of(args, spec.as_ref(), file.flatten(), done.range.0);
+    let next = Some(verify(args, chain.as_deref()));
+    written(args, answer, done.range, ("encodings", "the rules of the chain"), next, json)
+}
+
+/// The `--chain` that a verification of the output needs: its genesis.json, or the name of a
+/// network that neither the first block nor the name of the output shows. `NAME` if the chain is
+/// unknown.
+fn chain_of(
+    args: &Convert,
+    spec: Option<&ChainSpec>,
+    file: Option<PathBuf>,
+    first: u64,
+) -> Option<String> {
+    let is_shown = first == 0 || args.to.names_network;
+    let name = match spec {
+        Some(spec) => (!is_shown).then(|| spec.name.clone()),
+        None => Some("NAME".to_owned()),
+    };
+    args.chain.clone().or_else(|| file.map(|file| file.display().to_string())).or(name)
 }
 
 /// How the blocks of a store are executed again, for their receipts.

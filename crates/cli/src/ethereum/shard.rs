@@ -6,7 +6,7 @@ use crate::answer::Answer;
 use crate::args::Verification;
 use crate::host;
 use crate::progress;
-use crate::shard::with_summary;
+use crate::shard::{not_checked, with_summary};
 use anyhow::{Context, Result, ensure};
 use blockmill_archive::ChunkLimit;
 use blockmill_ethereum::Level;
@@ -17,8 +17,12 @@ use blockmill_ethereum::seal::{SealMode, SealPolicy};
 use blockmill_ethereum::shard::summary::ShardSummary;
 use blockmill_ethereum::shard::{merge as merge_shards, verify_shard};
 use blockmill_pipeline::Cancel;
+use blockmill_report::left_out;
 use blockmill_verdict::{Status, grouped};
 use std::sync::Arc;
+
+/// What executes the transactions of shards.
+const EXECUTES: &str = "--level execution of a run over all blocks";
 
 /// Verifies an archive as a shard, after the blocks of `after`.
 pub fn verify(
@@ -87,6 +91,9 @@ pub fn merge(
             again + 1
         ));
     }
+    let level = summary.asked.level.name();
+    let beyond = left_out(level, EXECUTES).filter(|_| summary.blocks > 0);
+    answer.notes.extend(not_checked(beyond.into_iter().chain(merged.unchecked)));
     if !json {
         print_range(shards, summary, status);
         answer.notes.iter().for_each(|note| eprintln!("note: {note}"));
@@ -99,11 +106,11 @@ fn print_range(shards: &[ShardSummary], summary: &ShardSummary, status: Status) 
     let (Some(first), Some(last)) = (&summary.first, &summary.last) else { return };
     let (from, to) = (grouped(first.number), grouped(last.number));
     let shards = blockmill_report::counted(shards.len() as u64, "shard");
-    let chain = &summary.asked.chain;
+    let (chain, level) = (&summary.asked.chain, summary.asked.level.name());
     let anchor = summary.anchor.as_ref().map_or(String::new(), |anchor| {
         format!(", provided that block {} is right", grouped(anchor.number))
     });
-    eprintln!("{status}: {shards}, blocks {from} to {to} of {chain}{anchor}");
+    eprintln!("{status}: {shards}, blocks {from} to {to} of {chain} at level {level}{anchor}");
 }
 
 /// The common part of both answers.

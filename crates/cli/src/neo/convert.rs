@@ -1,14 +1,16 @@
 //! `convert` to a dump, from dumps or a store of Neo blocks.
 
+use super::network::{by_first_block, by_genesis, configuration_next_to};
 use crate::answer::Answer;
 use crate::args::Convert;
-use crate::convert::{expect_room, status, written};
+use crate::convert::{expect_room, status, verify, written};
 use crate::data_folder;
 use crate::stop;
 use anyhow::{Context, Error, Result, bail, ensure};
 use blockmill_archive::acc::{self, Batch, DumpWriter, Dumps, Head, Reader};
 use blockmill_archive::{ChunkLimit, Family};
 use blockmill_neo::import::DumpComparison;
+use blockmill_neo::types::UInt256;
 use blockmill_pipeline::Cancel;
 use blockmill_store::ChainStore;
 use blockmill_verdict::{FaultReport, Shortfall, Status};
@@ -43,6 +45,7 @@ pub fn run(args: &Convert, gzip: bool, json: bool, cancel: Cancel) -> Result<Ans
     ensure!(first <= last, "the requested range has no block");
     source.expect_whole(first)?;
     let incremental = args.from.is_some() || first > 0;
+    let next = source.next(args, first)?;
     let out = args.out.display();
     stop::leaves(format!("nothing was written to {out}"));
     stop::writes(&args.out, source.bytes());
@@ -72,7 +75,7 @@ pub fn run(args: &Convert, gzip: bool, json: bool, cancel: Cancel) -> Result<Ans
     let answer = Answer { shortfalls, notes, ..Answer::ok() };
     let answer = Answer { status: status(&answer.shortfalls, args.partial), ..answer };
     let checks = ("heights", "the rules of the chain");
-    written(args, answer, (first.into(), last.into()), checks, json)
+    written(args, answer, (first.into(), last.into()), checks, next, json)
 }
 
 impl Input {
@@ -84,6 +87,25 @@ impl Input {
             }
             paths => Ok(Self::Dumps(acc::open(paths)?)),
         }
+    }
+
+    /// The command that verifies the output, with the configuration that it needs. `None` for a
+    /// dump from the middle of the chain: block 0 names the first signers.
+    fn next(&self, args: &Convert, first: u32) -> Result<Option<String>> {
+        if first > 0 {
+            return Ok(None);
+        }
+        let (file, is_built_in) = match self {
+            Self::Dumps(dumps) => (configuration_next_to(dumps)?, by_first_block(dumps).is_some()),
+            Self::Store(store) => {
+                let genesis = store.tip().map(|tip| UInt256(tip.chain));
+                (None, genesis.and_then(by_genesis).is_some())
+            }
+        };
+        let unknown = (!is_built_in).then(|| "protocol.yml".to_owned());
+        let file = file.map(|file| file.display().to_string());
+        let chain = args.chain.clone().or(file).or(unknown);
+        Ok(Some(verify(args, chain.as_deref())))
     }
 
     /// Heights of the first and of the last block.

@@ -56,7 +56,7 @@ fn from_file(path: &Path) -> Result<Protocol> {
 }
 
 /// `x.yml` next to `x.acc`, also next to a compressed one.
-fn configuration_next_to(dumps: &Dumps) -> Result<Option<PathBuf>> {
+pub fn configuration_next_to(dumps: &Dumps) -> Result<Option<PathBuf>> {
     let Some(path) = dumps.files().first().map(|dump| &dump.path) else { return Ok(None) };
     let name = path.file_name().and_then(|name| name.to_str());
     let Some((stem, _)) = name.and_then(|name| name.split_once(".acc")) else { return Ok(None) };
@@ -65,7 +65,7 @@ fn configuration_next_to(dumps: &Dumps) -> Result<Option<PathBuf>> {
 }
 
 /// The built-in network with this genesis block. Built-in networks have no state roots in headers.
-fn by_first_block(dumps: &Dumps) -> Option<Protocol> {
+pub fn by_first_block(dumps: &Dumps) -> Option<Protocol> {
     let one = ChunkLimit { blocks: 1, bytes: 0 };
     let (mut batch, mut block) = (Batch::default(), Block::default());
     let first = Reader::new(dumps, 0, one).read(&mut batch).is_ok_and(|more| more);

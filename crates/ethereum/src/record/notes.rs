@@ -99,10 +99,14 @@ pub(super) fn checked(run: &Run, archive: &Archive, options: &Options) -> Vec<St
 }
 
 /// What was not checked, although the level asks for it.
-pub(super) fn unchecked(run: &Run, options: &Options) -> Vec<String> {
+pub(crate) fn unchecked(run: &Run, options: &Options) -> Vec<String> {
     let mut unchecked = run.unchecked.clone();
     if let Some(id) = run.anchor.as_ref().filter(|_| !is_proven(run)) {
         unchecked.push(rests(id, "nothing here proves"));
+    }
+    if run.unchecked_ommers > 0 {
+        let ommers = counted(run.unchecked_ommers, "ommer");
+        unchecked.push(format!("{ommers}, as their parents come before the first block"));
     }
     unchecked.extend(unsealed(run, options));
     if run.access_lists_absent > 0 && options.level == Level::Bodies {

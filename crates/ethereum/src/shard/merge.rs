@@ -18,6 +18,8 @@ pub struct Merged {
     pub outcome: Result<(), Error>,
     /// The shortfalls of the archive: those of its shards, and the one that stopped the run.
     pub shortfalls: Vec<Shortfall>,
+    /// What was not checked, although the level asks for it, in the words of the record of a run.
+    pub unchecked: Vec<String>,
     /// The index (in the order of merging) of a shard to verify again after the earlier shards,
     /// because the reported block may not be the first one at fault.
     pub again: Option<usize>,

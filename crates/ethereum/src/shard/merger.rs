@@ -8,6 +8,7 @@ use crate::fault::Fault;
 use crate::import::{Options, Run, checks};
 use crate::link::Link;
 use crate::link::merge::Broken;
+use crate::record;
 use crate::resume::Beginning;
 use crate::verify::Checks;
 use blockmill_archive::Want;
@@ -134,7 +135,9 @@ impl<'a> Merger<'a> {
             fault,
             ..ShardSummary::of_run(options, &run)
         };
-        Ok(Merged { summary: summary.with_status(), outcome, shortfalls: run.shortfalls, again })
+        let unchecked = record::unchecked(&run, options);
+        let (summary, shortfalls) = (summary.with_status(), run.shortfalls);
+        Ok(Merged { summary, outcome, shortfalls, unchecked, again })
     }
 
     /// Adds sources, shortfalls and notes of `shard`; ranges of one folder have the same ones.

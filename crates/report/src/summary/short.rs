@@ -65,14 +65,19 @@ fn work(work: &Work) -> Option<String> {
 
 /// What the level leaves out, then what it asks for and was not done.
 pub(super) fn unchecked(record: &RunRecord) -> Vec<String> {
-    let beyond = match record.level.as_str() {
-        "headers" => "bodies and what they do",
-        "bodies" => "what transactions do (--level execution)",
-        _ => "",
-    };
-    let is_shown = !beyond.is_empty() && record.data.blocks > 0;
-    let beyond = is_shown.then(|| beyond.to_owned());
+    let beyond = left_out(&record.level, "--level execution").filter(|_| record.data.blocks > 0);
     beyond.into_iter().chain(record.result.unchecked.iter().cloned()).collect()
+}
+
+/// What a run of this level does not check, with the `advice` how to have transactions executed.
+/// `None` for a level that leaves out nothing.
+#[must_use]
+pub fn left_out(level: &str, advice: &str) -> Option<String> {
+    match level {
+        "headers" => Some("bodies and what they do".to_owned()),
+        "bodies" => Some(format!("what transactions do ({advice})")),
+        _ => None,
+    }
 }
 
 /// How long a run took, and its speed; `None` where no time was measured.

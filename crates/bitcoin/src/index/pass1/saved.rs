@@ -1,7 +1,7 @@
 //! Loads headers from the index file of an earlier run, and saves them for the next one.
 
 use super::{Index, all, scan};
-use crate::data_folder::INDEX;
+use crate::data_folder::{INDEX, stored_state};
 use crate::error::Error;
 use crate::index::scan::FindBlocks;
 use crate::index::{self, FileStamp, Found, Loaded};
@@ -34,25 +34,31 @@ pub(super) fn load_or_scan(
     let mut found = reusable.found;
     if !reusable.to_scan.is_empty() {
         found.extend(scan(files, &reusable.to_scan, finder, options, index, run)?);
-        save(&path, options, stamps, &found, index)?;
+        save(data, options, stamps, &found, index)?;
     }
     Ok(found)
 }
 
-/// Saves the headers for the next run. Each run scans corrupt files again, to report them.
+/// Saves the headers for the next run. Each run scans corrupt files again, to report them. Headers
+/// without the last committed block of the store are not saved: its blocks are in other files,
+/// which only the present index names, and the import of these files will be refused.
 pub(super) fn save(
-    path: &Path,
+    data: &Path,
     options: &Options,
     mut stamps: Vec<FileStamp>,
     found: &[Found],
     index: &Index,
 ) -> Result<(), Error> {
+    let state = stored_state(data)?;
+    if state.is_some_and(|state| !index::has_tip(found, state.tip)) {
+        return Ok(());
+    }
     for (file, _) in &index.corruption {
         if let Some(stamp) = stamps.get_mut(*file as usize) {
             stamp.length = index::CORRUPT_LENGTH;
         }
     }
-    index::save(path, options.params.magic, &stamps, found).map_err(Error::Index)
+    index::save(&data.join(INDEX), options.params.magic, &stamps, found).map_err(Error::Index)
 }
 
 /// The error for the index of another network.
