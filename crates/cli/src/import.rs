@@ -228,6 +228,10 @@ impl Run {
             // the state that it needed goes with it
             record.result.committed = None;
         }
+        let is_interrupted = record.result.status == Status::Interrupted;
+        if is_interrupted && record.result.committed.is_some() {
+            record.notes.push("stopped on request; the next run resumes here".into());
+        }
         if let Some(profiler) = self.profiler.take() {
             match profiler.stop() {
                 Ok(profile) => record.profile = Some(profile),
