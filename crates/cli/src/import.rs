@@ -32,6 +32,8 @@ pub struct Run {
     record_to: Option<PathBuf>,
     /// `import` or `verify`, and what was given to it.
     asked: (&'static str, Vec<PathBuf>),
+    /// The last block that was asked for, if not all of them were.
+    until: Option<u64>,
     /// Is nothing to be printed but the answer's document?
     pub json: bool,
     serve: Option<SocketAddr>,
@@ -184,8 +186,9 @@ impl Run {
     ) -> Result<Self> {
         let label = args.label.clone().unwrap_or_else(|| verb.to_owned());
         let profiler = args.profile.then(Profiler::start).transpose().context("--profile")?;
-        let (serve, round, asked) = (args.serve, None, (verb, args.paths.clone()));
-        Ok(Self { label, record_to, asked, json, serve, profiler, round, blocks: None, cancel })
+        let (serve, until, asked) = (args.serve, args.until, (verb, args.paths.clone()));
+        let (round, blocks) = (None, None);
+        Ok(Self { label, record_to, asked, until, json, serve, profiler, round, blocks, cancel })
     }
 
     /// A round of an import that follows a growing archive: it prints nothing at its end, and
@@ -254,7 +257,7 @@ impl Run {
         let saved = self.save(&record);
         let is_old = record.data.blocks == 0 && ending.resumed && record.result.error.is_none();
         if !self.json {
-            let nothing_new = format!("Nothing new: the store already has what {}.", ending.source);
+            let nothing_new = self.nothing_new(&record, ending);
             let next = next::after(&record, self.asked.0, &self.asked.1, self.record_to.as_deref());
             show(&record, self.stores(), is_old.then_some(nothing_new.as_str()), next.as_deref());
         }
@@ -263,6 +266,18 @@ impl Run {
         }
         let answer = answer(&record, ending.unit);
         Ok(Answer { result: Some(Payload::Record(Box::new(record))), ..answer })
+    }
+
+    /// The sentence about a run that found nothing new: up to where, if it was to end before the
+    /// last block of the store.
+    fn nothing_new(&self, record: &RunRecord, ending: &Ending) -> String {
+        match self.until.filter(|until| record.result.committed.is_some_and(|it| *until <= it)) {
+            Some(until) => {
+                let (unit, until) = (ending.unit, grouped(until));
+                format!("Nothing new: the store has all blocks up to {unit} {until} already.")
+            }
+            None => format!("Nothing new: the store already has what {}.", ending.source),
+        }
     }
 
     /// Whether what it verifies is kept.
