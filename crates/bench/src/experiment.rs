@@ -158,15 +158,14 @@ pub fn variants(
     options: &[OptionValues],
 ) -> Result<Vec<Variant>> {
     let mut all = vec![Variant::ours(OURS, vec![]), Variant::ours("again", vec![])];
-    let name = &definition.name;
     match experiment {
         Experiment::Alone => {}
         Experiment::Ladder => {
-            ensure!(!definition.ladder.is_empty(), "{name} has no ladder");
+            ensure!(!definition.ladder.is_empty(), "{}", lacks(definition, "ladder"));
             ladder(definition, options, &mut all)?;
         }
         Experiment::Ablation => {
-            ensure!(!definition.ablation.is_empty(), "{name} has no ablation");
+            ensure!(!definition.ablation.is_empty(), "{}", lacks(definition, "ablation"));
             ablation(definition, options, &mut all)?;
         }
         Experiment::Sweep { setting, peers } => {
@@ -195,6 +194,18 @@ pub fn variants(
     }
     debug_assert!(all[AGAIN].against == BASELINE);
     Ok(all)
+}
+
+/// The sentence about a definition without such an experiment: which ones it has.
+fn lacks(definition: &Definition, what: &str) -> String {
+    let own: Vec<_> =
+        Experiment::all_of(definition).iter().map(|own| own.flags().join(" ")).collect();
+    // without an experiment it is measured alone, which has no flag
+    let has = match own.concat().is_empty() {
+        true => "no other experiment".to_owned(),
+        false => own.join(", "),
+    };
+    format!("{} has no {what}; it has {has}", definition.name)
 }
 
 /// Each option at its plainest value.
@@ -286,6 +297,7 @@ fn sweep(
 ) -> Result<()> {
     let Some(values) = definition.sweep.get(setting) else {
         let names: Vec<&str> = definition.sweep.keys().map(String::as_str).collect();
+        ensure!(!names.is_empty(), "{}", lacks(definition, "sweep"));
         bail!("{}: no sweep of '{setting}'; available: {}", definition.name, names.join(", "));
     };
     let own = definition.settings.get(setting);
@@ -301,7 +313,7 @@ fn sweep(
 
 /// Appends each peer, once for each of our variants and with the same settings.
 fn with_peers(definition: &Definition, all: &mut Vec<Variant>) -> Result<()> {
-    ensure!(!definition.peers.is_empty(), "{} has no peers", definition.name);
+    ensure!(!definition.peers.is_empty(), "{}", lacks(definition, "peers"));
     let ours = all.clone();
     for peer in &definition.peers {
         for (at, one) in ours.iter().enumerate().filter(|(at, _)| *at != AGAIN) {

@@ -142,7 +142,14 @@ pub fn run(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Session> {
                 }
                 Err(error) => {
                     let error = format!("{}, {experiment}: {error:#}", definition.name);
-                    progress(&format!("error: {error}"));
+                    // all cases of a definition may fail in the same way
+                    if session.failed.contains(&error) {
+                        continue;
+                    }
+                    // the error of the only comparison is reported at the end
+                    if plan.comparisons.len() > 1 {
+                        progress(&format!("error: {error}"));
+                    }
                     session.failed.push(error);
                 }
             }

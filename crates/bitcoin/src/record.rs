@@ -160,9 +160,6 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
             counted(run.stale, "block")
         ));
     }
-    if run.stopped {
-        notes.push("stopped on request; the next run continues from here".into());
-    }
     notes.extend(places(run));
     notes
 }

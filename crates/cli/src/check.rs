@@ -48,8 +48,8 @@ pub struct CorruptPart {
 /// What a store holds and what is wrong with it: the `result` of `--json`.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Checked {
-    /// `ethereum`, `bitcoin` or `neo`.
-    pub family: &'static str,
+    /// `ethereum`, `bitcoin` or `neo`; `None` for a store without anything that says it.
+    pub family: Option<&'static str>,
     /// The chain or network, where it is a known one.
     pub chain: Option<String>,
     /// The folder.

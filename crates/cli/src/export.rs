@@ -43,7 +43,8 @@ pub fn run(args: &Export, json: bool, cancel: Cancel) -> Result<Answer> {
         Some(append) => (To::Append(append), false),
         None => (To::Folder(&args.to), begin(args)?),
     };
-    stop::leaves(to.kept());
+    // until the first partition is complete, there is none
+    stop::leaves(to.kept("any files"));
     stop::writes(&args.to, 0);
     if !asked.force.force && append.is_none() {
         stop::then(
@@ -181,11 +182,12 @@ fn create(folder: &Path) -> Result<bool> {
 }
 
 impl To<'_> {
-    /// Describes what a run leaves that did not complete.
-    fn kept(&self) -> String {
+    /// Describes what a run leaves that did not complete, with "the files" as `files`, or "any
+    /// files" if it is not known whether there are some.
+    fn kept(&self, files: &str) -> String {
         match self {
             Self::Folder(folder) => format!(
-                "the files in {} have complete partitions; no {MANIFEST} says that they are a \
+                "{files} in {} have complete partitions; no {MANIFEST} says that they are a \
                  verified chain",
                 folder.display()
             ),

@@ -31,6 +31,8 @@ pub struct Run {
     record_to: Option<PathBuf>,
     /// `import` or `verify`, and what was given to it.
     asked: (&'static str, Vec<PathBuf>),
+    /// The last block that was asked for, if not all of them were.
+    until: Option<u64>,
     /// Is nothing to be printed but the answer's document?
     pub json: bool,
     serve: Option<SocketAddr>,
@@ -193,6 +195,7 @@ impl Run {
             label,
             record_to,
             asked: (verb, args.paths.clone()),
+            until: args.until,
             json,
             serve: args.serve,
             profiler,
@@ -245,6 +248,10 @@ impl Run {
             // the state that it needed goes with it
             record.result.committed = None;
         }
+        let is_interrupted = record.result.status == Status::Interrupted;
+        if is_interrupted && record.result.committed.is_some() {
+            record.notes.push("stopped on request; the next run resumes here".into());
+        }
         if let Some(profiler) = self.profiler.take() {
             match profiler.stop() {
                 Ok(profile) => record.profile = Some(profile),
@@ -267,7 +274,7 @@ impl Run {
         let saved = self.save(&record);
         let is_old = record.data.blocks == 0 && ending.resumed && record.result.error.is_none();
         if !self.json {
-            let nothing_new = format!("Nothing new: the store already has what {}.", ending.source);
+            let nothing_new = self.nothing_new(&record, ending);
             let next = next::after(&record, self.asked.0, &self.asked.1, self.record_to.as_deref());
             show(&record, self.stores(), is_old.then_some(nothing_new.as_str()), next.as_deref());
         }
@@ -293,6 +300,18 @@ impl Run {
             (result.error, result.fault) = (Some(report.message.clone()), Some(report));
         }
         result.shortfalls.extend(lacks);
+    }
+
+    /// The sentence about a run that found nothing new: up to where, if it was to end before the
+    /// last block of the store.
+    fn nothing_new(&self, record: &RunRecord, ending: &Ending) -> String {
+        match self.until.filter(|until| record.result.committed.is_some_and(|it| *until <= it)) {
+            Some(until) => {
+                let (unit, until) = (ending.unit, grouped(until));
+                format!("Nothing new: the store has all blocks up to {unit} {until} already.")
+            }
+            None => format!("Nothing new: the store already has what {}.", ending.source),
+        }
     }
 
     /// Whether what it verifies is kept.

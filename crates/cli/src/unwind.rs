@@ -47,7 +47,7 @@ pub fn run(args: &Unwind, json: bool, cancel: &Cancel) -> Result<Answer> {
         row("store", &data.display().to_string());
         row("next", "import the archive again, or another one");
     }
-    let status = if done.to == args.to { Status::Verified } else { Status::Interrupted };
+    let status = if done.to == args.to { Status::Ok } else { Status::Interrupted };
     Answer::with_status(status).with(json!({
         "data": data.display().to_string(),
         "from": done.from,

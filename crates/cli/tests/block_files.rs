@@ -115,6 +115,9 @@ fn nothing_new_is_said_of_whole_files_only_and_never_before_a_failure() {
     let again = run(&mut import());
     assert!(again.stdout.contains("Nothing new"), "{}", again.stdout);
     assert!(again.stdout.contains("300 blocks that the store has were read again"), "{again:?}");
+    let until = run(import().args(["--until", "120"]));
+    let text = "Nothing new: the store has all blocks up to height 120 already.";
+    assert!(until.stdout.starts_with(text), "{}", until.stdout);
     // a byte of a body, which no header shows
     let file = blocks.join("blk00001.dat");
     let mut bytes = fs::read(&file).expect("a block file");

@@ -368,6 +368,18 @@ fn missing_files_are_waited_for_by_name() {
 }
 
 #[test]
+fn the_first_block_to_store_is_waited_for() {
+    let scratch = Scratch::new("follow-first");
+    let chain = ethereum(&scratch, "era1", 20_000);
+    let names = files(&chain.folder);
+    names[1..].iter().for_each(|name| fs::remove_file(name).expect("a file to remove"));
+    let words = format!("{} --from 10000", chain.flags);
+    let mut follower = Follower::start(&chain.folder, &scratch.path("data"), &words);
+    follower.wait_for("waiting: the archive does not have the first block to store yet");
+    follower.interrupt("INT");
+}
+
+#[test]
 fn a_replaced_file_with_other_blocks_is_refused() {
     let scratch = Scratch::new("follow-replaced");
     let chain = neo(&scratch);

@@ -392,3 +392,14 @@ fn check_finds_a_changed_byte_of_a_block_and_of_the_state() {
     let answer = document(&run(blockmill("check --json").arg(&store)));
     assert_eq!(answer["status"], "corrupt", "{answer}");
 }
+
+#[test]
+fn check_names_no_family_of_a_store_without_a_block() {
+    let scratch = Scratch::new("neo-check-empty");
+    let store = scratch.path("store");
+    // as a killed import leaves it before its first commit
+    drop(ChainStore::open(&store, &blockmill_store::Options::default()).expect("a new store"));
+    let checked = succeed_json(blockmill("check").arg(&store));
+    assert_eq!(checked["family"], serde_json::Value::Null, "{checked}");
+    assert_eq!(checked["holds"], serde_json::json!(["no block yet"]), "{checked}");
+}

@@ -81,7 +81,9 @@ fn a_generated_chain_is_unwound_and_imported_again() {
         .collect();
     assert!(accounts.len() > 5);
     let whole = (answers(&store, &accounts), conflicts(&store));
-    let done = succeed_json(&mut unwind(&store, 23));
+    let answer = document(&run(unwind(&store, 23).arg("--json")));
+    assert_eq!(answer["status"], "ok", "{answer}");
+    let done = &answer["result"];
     assert_eq!((&done["from"], &done["to"]), (&last.into(), &23.into()));
     assert_eq!((&done["with_state"], tip_of(&store)), (&true.into(), Some(23)));
     succeed(&mut import(&never, &dump, "--until 23"));

@@ -325,3 +325,18 @@ fn a_conversion_leaves_only_its_output() {
     assert_ne!(convert("chain.rlp", "none").code, Some(0));
     nothing_is_left("no block files");
 }
+
+#[test]
+fn an_import_that_cannot_begin_leaves_no_store() {
+    let scratch = Scratch::new("outputs-no-store");
+    let (chain, data) = (scratch.path("chain"), scratch.path("data"));
+    succeed(blockmill("generate ethereum --transfers 10 --out").arg(&chain));
+    // nothing else says which chain it is
+    fs::remove_file(chain.join("genesis.json")).expect("a genesis.json");
+    for flags in ["", "--chain nonsense", "--chain mainnet --seal nonsense"] {
+        let mut import = blockmill(&format!("import {flags} --data"));
+        let ended = run(import.arg(&data).arg(chain.join("chain.rlp")));
+        assert_eq!(ended.code, Some(USAGE), "{flags}: {}", ended.stderr);
+        assert!(!data.exists(), "{flags}");
+    }
+}

@@ -110,6 +110,7 @@ fn answers_fit_the_terminal() {
     copy("bitcoin/mainnet-0-4521.dat", "blk00000.dat");
     copy("neo/chain50x2.acc", "chain.acc");
     copy("neo/chain50x2.yml", "chain.yml");
+    copy("ethereum/witness/1-46147-nimbus.json.zst", "witness.json.zst");
     let (mut bytes, starts) = whole_records(&folder.join("blk00000.dat"));
     // in a transaction
     bytes[starts[400] + 8 + 80 + 60] ^= 1;
@@ -158,6 +159,7 @@ fn answers_fit_the_terminal() {
         ("import chain.acc --data neo".into(), 0),
         ("check neo".into(), 0),
         ("inspect neo".into(), 0),
+        ("witness witness.json.zst".into(), 0),
         ("test cut.dat".into(), 6),
         (format!("verify {era1} --assume-valid 00"), 2),
     ] {

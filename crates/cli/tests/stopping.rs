@@ -92,7 +92,36 @@ fn reading_and_verifying_stop() {
         format!("demo --headers 3000000 --out {}", path("demo")),
     ];
     for line in lines {
-        stop(&line, |_| ());
+        stop(&line, |ended| {
+            let said = format!("{}{}", ended.stdout, ended.stderr);
+            assert!(!line.starts_with("verify") || !said.contains("resumes"), "{line}: {said}");
+        });
+    }
+}
+
+#[test]
+fn a_stopped_export_says_only_what_it_leaves() {
+    let scratch = Scratch::new("stop-export");
+    let path = |name: &str| scratch.path(name).display().to_string();
+    let (chain, dump) = (path("chain"), path("dump"));
+    succeed(&mut blockmill(&format!("generate ethereum --transfers 30000 --out {chain}")));
+    succeed(&mut blockmill(&format!(
+        "generate neo --blocks 40 --txs 100 --accounts 100 --out {dump}"
+    )));
+    for archive in [
+        format!("{chain}/chain.rlp --seal off --level bodies"),
+        format!("{dump}/chain.acc --chain {dump}/chain.yml"),
+    ] {
+        let to = scratch.path("to");
+        let line = format!("export {archive} --force --to {}", to.display());
+        stop(&line, |ended| {
+            let said = format!("{}{}", ended.stdout, ended.stderr);
+            assert!(!said.contains("resumes"), "{line}: {said}");
+            let (nothing, files) = ("nothing was written", format!("files in {}", to.display()));
+            assert!(said.contains(nothing) || said.contains(&files), "{line}: {said}");
+            assert!(!said.contains(nothing) || entries(&to).is_empty(), "{line}: {said}");
+        });
+        let _ = fs::remove_dir_all(&to);
     }
 }
 

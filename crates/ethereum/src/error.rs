@@ -111,7 +111,7 @@ impl fmt::Display for Error {
             Self::Setting { expected, found } => {
                 write!(f, "--with {found}: expected {expected}")
             }
-            Self::Empty => f.write_str("the archive has no block in the range asked for"),
+            Self::Empty => f.write_str("the archive has no block, or none in the range asked for"),
             Self::Before { first, last } => {
                 write!(f, "the archive has no block of the store's range or after it: ")?;
                 write!(f, "expected block {}, found none from block {first} on", last + 1)

@@ -159,7 +159,7 @@ impl fmt::Display for Error {
             Self::NotThere(hash) => {
                 write!(f, "--assume-valid {hash}: the dumps have no new block with this hash")
             }
-            Self::Empty => f.write_str("the dumps have no block in the range asked for"),
+            Self::Empty => f.write_str("the dumps have no block, or none in the range asked for"),
             Self::Genesis(error) => write!(f, "the configuration gives no first block: {error}"),
             Self::Trie(error) => write!(f, "state trie: {error}"),
             Self::LongLog(height) => {

@@ -102,9 +102,6 @@ fn notes(run: &Run) -> Vec<String> {
         let first = run.first_tolerated.iter();
         notes.extend(first.map(|(block, violation)| format!("block {block}: {violation}")));
     }
-    if run.stopped {
-        notes.push("stopped on request; the next run resumes here".into());
-    }
     notes
 }
 

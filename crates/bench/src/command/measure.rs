@@ -275,10 +275,14 @@ fn rules(args: &Bench) -> Rules {
     let precision = args.precision.or(roughly).unwrap_or(usual.precision);
     let rules = Rules { precision, disturbed: args.disturbed, seed: args.seed, ..usual };
     match args.pairs {
-        // no interval is as narrow as that
-        Some(pairs) => {
-            Rules { precision: -1.0, most_pairs: pairs as usize, budget: Duration::MAX, ..rules }
-        }
+        Some(pairs) => Rules {
+            // no interval is as narrow as that
+            precision: -1.0,
+            // a block has two pairs
+            most_pairs: (pairs as usize).next_multiple_of(2),
+            budget: Duration::MAX,
+            ..rules
+        },
         None => rules,
     }
 }
@@ -364,6 +368,8 @@ mod tests {
         assert!(quick.assignments.is_empty(), "--quick says it");
         assert_eq!(chosen("--quick --set x=5").settings["x"], "5");
         assert_eq!(rules(&args("--quick")).precision, ROUGHLY);
+        let pairs = |words: &str| rules(&args(words)).most_pairs;
+        assert_eq!((pairs("--pairs 1"), pairs("--pairs 3"), pairs("--pairs 4")), (2, 4, 4));
     }
 
     #[test]

@@ -200,8 +200,8 @@ fn a_comparison_ends_with_its_budget_and_after_a_block_at_least() {
     let mut runner = Simulated::new(8, &[1.0, 1.0, 1.0]);
     runner.times = vec![1.0];
     let error = runner.compare(&Rules { budget: Duration::from_secs(5), ..rules }).unwrap_err();
-    let why = "two pairs take about 8 s, the budget is 5 s: --budget 10s, or fewer variants \
-               with --only";
+    let why = "two pairs take about 8 s at the speed of the runs so far, the budget is 5 s: \
+               --budget 10s, or fewer variants with --only";
     assert!(error.is::<NoTime>() && error.to_string() == why, "{error}");
     assert_eq!(runner.runs, 1, "one run shows it");
 }
@@ -240,18 +240,21 @@ fn what_will_run_is_said_after_the_first_run() {
         (runner.lines[0].clone(), runner.lines[1].clone(), variants.count())
     };
     let counted = Rules { budget: Duration::MAX, most_pairs: 2, precision: -1.0, ..pairs(2) };
-    assert_eq!(said(&counted).0, "35 variants x 2 pairs = about 103 s");
+    assert_eq!(
+        said(&counted).0,
+        "35 variants x 2 pairs = about 103 s at the speed of the first run"
+    );
     let short = Rules { budget: Duration::from_secs(60), ..Rules::default() };
     let (first, second, _) = said(&short);
-    let text = "35 variants x 6 pairs = about 243 s; the budget is 60 s: --budget 5m, or \
-                some of them with --only A,B";
+    let text = "35 variants x 6 pairs = about 243 s at the speed of the first run; the budget is \
+                60 s: --budget 5m, or some of them with --only A,B";
     assert_eq!(first, text);
     let gone = "variant 8, variant 9, variant 10, variant 11, variant 12, variant 13 and 21 more: \
                 no time";
     assert_eq!(second, gone);
     let long = Rules { budget: Duration::from_secs(600), ..Rules::default() };
-    let text = "35 variants x 6 pairs = about 243 s; the budget is 10 min: more pairs \
-                until ratios are known to within 2 %";
+    let text = "35 variants x 6 pairs = about 243 s at the speed of the first run; the budget is \
+                10 min: more pairs until ratios are known to within 2 %";
     assert_eq!(said(&long).0, text);
 }
 

@@ -23,7 +23,8 @@ impl fmt::Display for NoTime {
         let Self { budget_s, needed_s } = *self;
         write!(
             f,
-            "two pairs take about {}, the budget is {}: --budget {}, or fewer variants with --only",
+            "two pairs take about {} at the speed of the runs so far, the budget is {}: --budget \
+             {}, or fewer variants with --only",
             rough(needed_s),
             rough(budget_s),
             flag(needed_s)
@@ -108,7 +109,7 @@ impl<'a> Time<'a> {
         let (all, pairs) = (self.active.len(), 2 * self.blocks());
         let needed = self.needed(self.blocks());
         let what = format!(
-            "{} x {} = about {}",
+            "{} x {} = about {} at the speed of the first run",
             counted(all as u64, "variant"),
             counted(pairs as u64, "pair"),
             rough(needed)

@@ -23,7 +23,7 @@ pub fn kept(all: &[Variant], keep: impl Fn(usize) -> bool) -> (Vec<Variant>, Vec
 /// option or a peer.
 ///
 /// # Errors
-/// When a name is none of a variant.
+/// When a name is that of no variant, or when there are no variants to choose from.
 pub fn only(all: Vec<Variant>, names: &[String]) -> Result<Vec<Variant>> {
     if names.is_empty() {
         return Ok(all);
@@ -33,6 +33,11 @@ pub fn only(all: Vec<Variant>, names: &[String]) -> Result<Vec<Variant>> {
         one.label == *name || option == Some(name) || one.peer.as_ref() == Some(name)
     };
     for name in names {
+        ensure!(
+            all.len() > AGAIN + 1,
+            "--only {name}: there are no variants to choose from without --ladder, --ablate, \
+             --sweep, --peers or --history"
+        );
         let labels = || {
             let labels = all.iter().skip(AGAIN + 1).map(|one| one.label.as_str());
             labels.collect::<Vec<_>>().join(", ")

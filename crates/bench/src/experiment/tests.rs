@@ -140,7 +140,14 @@ fn what_is_not_there_is_named() {
     let sweep = Experiment::Sweep { setting: "headers".into(), peers: false };
     assert_eq!(error(TEXT, &sweep), "d: no sweep of 'headers'; available: threads");
     let text = TEXT.replace("[\"geth\"]", "[]").replace("\"write\", ", "\"wrote\", ");
-    assert_eq!(error(&text, &Experiment::Peers), "d has no peers");
+    let has = "d has no peers; it has --ladder, --ablate, --sweep threads";
+    assert_eq!(error(&text, &Experiment::Peers), has);
+    let least = "title='t'\nabout='a'\nmeasures='rlp'\ncompare=['time_ns']\nbudget_s=1\n\
+                 [settings]\nx=1";
+    for (experiment, name) in [(sweep, "sweep"), (Experiment::Ladder, "ladder")] {
+        let expected = format!("d has no {name}; it has no other experiment");
+        assert_eq!(error(least, &experiment), expected);
+    }
     let expected = "unknown option 'wrote'; available: write, cache, width";
     assert_eq!(error(&text, &Experiment::Ablation), expected);
     let text = text.replace("cache=8M", "cash=8M");
@@ -168,4 +175,6 @@ fn some_variants_are_measured_with_those_that_they_are_compared_with() {
     assert_eq!(rows(&Experiment::Peers, &["geth"]).unwrap(), "geth against blockmill");
     let error = rows(&Experiment::Peers, &["reth"]).unwrap_err().to_string();
     assert_eq!(error, "--only reth: no such variant; available: geth");
+    let error = rows(&Experiment::Alone, &["reth"]).unwrap_err().to_string();
+    assert!(error.starts_with("--only reth: there are no variants to choose from"), "{error}");
 }

@@ -64,7 +64,7 @@ pub struct Bench {
     /// How long all runs may take, such as 90s or 10m [default: the budgets of the definitions]
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub budget: Option<Duration>,
-    /// Take exactly this many pairs of runs, regardless of precision and time
+    /// Take this many pairs of runs, rounded up to an even number, regardless of precision and time
     #[arg(long, value_name = "N", conflicts_with = "budget")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub pairs: Option<u32>,

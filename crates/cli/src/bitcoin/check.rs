@@ -16,7 +16,7 @@ pub fn check<'a>(
     // coins are read twice: page by page, and in order
     let watch = watch(check::bytes_to_check(data));
     let found = check::check(data, &mut |bytes| watch.read(bytes))?;
-    let mut checked = Checked { family: "bitcoin", data: data.into(), ..Checked::default() };
+    let mut checked = Checked { family: Some("bitcoin"), data: data.into(), ..Checked::default() };
     checked.chain = found.network.map(str::to_owned);
     checked.tip = found.tip.map(|tip| tip.height.into());
     checked.first = found.tip.map(|_| 0);

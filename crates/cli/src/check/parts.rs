@@ -47,7 +47,8 @@ impl Checked {
         chain: impl FnOnce(&Tip) -> Option<String>,
     ) {
         let Some(tip) = store.tip() else {
-            self.holds.push(format!("{family}, no block yet"));
+            let of = self.family.map_or_else(String::new, |_| format!("{family}, "));
+            self.holds.push(format!("{of}no block yet"));
             return;
         };
         let name = chain(&tip).unwrap_or_else(|| "a chain of its own".into());

@@ -62,7 +62,7 @@ fn check_blocks<'a>(
     repair: bool,
     watch: impl Fn(u64) -> Watch<'a>,
 ) -> Result<(Checked, bool)> {
-    let mut checked = Checked { family: "ethereum", data: data.into(), ..Checked::default() };
+    let mut checked = Checked { family: Some("ethereum"), data: data.into(), ..Checked::default() };
     let Some((store, mut corruption)) = checked.open(ANEW)? else {
         return Ok((checked, false));
     };
@@ -70,6 +70,10 @@ fn check_blocks<'a>(
     let watch = watch(store.bytes_to_check(Some(&PAGE_FORMAT)).saturating_mul(2));
     corruption.extend(store.check(Some(&PAGE_FORMAT), threads, &|bytes| watch.read(bytes))?);
     let blocks = check::check(&store, threads, &|bytes| watch.read(bytes))?;
+    if store.tip().is_none() && store.parts_besides().is_empty() {
+        // an import of any family begins with such a store
+        checked.family = None;
+    }
     checked.describe(&store, ("Ethereum", "blocks"), |tip| {
         ChainSpec::by_genesis_hash(&tip.chain).map(|spec| spec.name)
     });

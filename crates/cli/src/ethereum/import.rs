@@ -41,10 +41,8 @@ pub(super) const CACHES: usize = 2;
 pub fn import(args: &Import, run: Run) -> Result<Answer> {
     let (asked, quiet) = (&args.verification, run.json);
     data_folder::expect(&args.data, Family::Ethereum)?;
-    // a setting that cannot be leaves no store
-    settings(&asked.with)?;
-    // nor does what is no archive
-    Archive::open(&asked.paths)?;
+    // what cannot be imported leaves no store
+    let new = new_job(args, &run)?;
     let (store, recovery) = ChainStore::open(&args.data, &blockmill_store::Options::default())
         .with_context(|| format!("cannot open the store {}", args.data.display()))?;
     if !quiet {
@@ -58,8 +56,13 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
     if is_of_headers && asked.level > Some(Level::Headers) {
         return upgrade::run(args, store, quiet, run.cancel);
     }
-    let settings = settings_for(&asked.with, &store)?;
-    let mut job = Job::prepare(asked, settings, Some(&store), IMPORT_SEAL, run.cancel.clone())?;
+    let mut job = match new {
+        Some(job) => job,
+        None => {
+            let settings = settings_for(&asked.with, &store)?;
+            Job::prepare(asked, settings, Some(&store), IMPORT_SEAL, run.cancel.clone())?
+        }
+    };
     job.options.recheck = run.rechecks();
     job.keep_chain(&store)?;
     if job.options.level < Level::Execution {
@@ -70,6 +73,20 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
     let (store, _) = ExecutedStore::open(&args.data, &blockmill_store::Options::default(), limits)
         .with_context(|| format!("cannot open the store {}", args.data.display()))?;
     job.run(Sink::Executed(Box::new(store)), run)
+}
+
+/// The job of an import that creates its store. `None` if the store is there, or if the import
+/// follows an archive, which may not have its first block yet; then only the settings and the files
+/// are checked.
+fn new_job(args: &Import, run: &Run) -> Result<Option<Job>> {
+    let asked = &args.verification;
+    let settings = settings(&asked.with)?;
+    if run.follows() || ChainStore::is_in(&args.data)? {
+        Archive::open(&asked.paths)?;
+        return Ok(None);
+    }
+    settings.flat_store.check_available()?;
+    Job::prepare(asked, settings, None, IMPORT_SEAL, run.cancel.clone()).map(Some)
 }
 
 /// What is missing of an archive that grows, if its first block cannot be the first one of a store:

@@ -236,7 +236,8 @@ pub fn check<'a>(
 ) -> Result<Checked> {
     let path = &args.data;
     ensure!(!args.repair, "--repair: expected the folder of a store, found a snapshot");
-    let mut checked = Checked { family: "ethereum", data: path.clone(), ..Checked::default() };
+    let mut checked =
+        Checked { family: Some("ethereum"), data: path.clone(), ..Checked::default() };
     let size = fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
     let watch = watch(size.len());
     let found = verify(path, threads, watch.cancel(), |bytes| {

@@ -12,15 +12,20 @@ use crate::args::WitnessFormat;
 use crate::{args, outputs};
 use anyhow::{Context, Result, bail, ensure};
 use blockmill_archive::output::{OutputFile, Shape};
+use blockmill_ethereum::Hash;
 use blockmill_ethereum::execute::ExecutionError;
 use blockmill_ethereum::witness::{Document, Stateless, Witness, WitnessError};
 use blockmill_pipeline::Cancel;
+use blockmill_report::format::short_hash;
 use blockmill_verdict::{FaultReport, Hex, Status, counted, grouped};
 use chains::Chains;
 use files::read;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+
+/// Columns from which on hashes are printed in full.
+const WIDE: usize = 100;
 
 /// A block of its own file.
 struct Block {
@@ -183,11 +188,20 @@ fn document(file: &Path, done: &Stateless) -> Value {
 
 fn print(file: &Path, done: &Stateless) {
     println!("witness        {}", file.display());
-    println!("block          {} {}", grouped(done.number), Hex(&done.hash));
-    println!("state root     {}, as its header says", Hex(&done.state_root));
+    println!("block          {} {}", grouped(done.number), shown(&done.hash));
+    println!("state root     {}, as its header says", shown(&done.state_root));
     println!("gas            {}", grouped(done.gas_used));
     if let Some((count, hash)) = done.forgiven {
         let nodes = counted(count as u64, "trie node");
-        println!("incomplete     {nodes} missing, such as {}: taken as empty", Hex(&hash));
+        println!("incomplete     {nodes} missing, such as {}: taken as empty", shown(&hash));
+    }
+}
+
+/// A hash, shortened in a terminal that is not wide.
+fn shown(hash: &Hash) -> String {
+    let hash = Hex(hash).to_string();
+    match blockmill_report::width() {
+        Some(width) if width < WIDE => short_hash(&hash),
+        _ => hash,
     }
 }

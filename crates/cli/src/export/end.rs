@@ -2,7 +2,7 @@
 
 use super::{Asked, Job, To};
 use crate::answer::{Answer, Payload};
-use crate::paths;
+use crate::{paths, stop};
 use anyhow::Result;
 use blockmill_export::schema::{Column, Table};
 use blockmill_export::{FileEntry, MANIFEST, is_ours};
@@ -75,7 +75,10 @@ impl Job {
         let is_table = |path: &Path| self.tables.iter().any(|table| path.ends_with(table.name));
         let is_ours = |path: &PathBuf| is_ours(path) || is_table(path);
         let has_files = matches!(asked.to, To::Append(_)) || paths::list(to)?.iter().any(is_ours);
-        Ok(has_files.then(|| asked.to.kept()))
+        if !has_files {
+            stop::leaves("nothing was written");
+        }
+        Ok(has_files.then(|| asked.to.kept("the files")))
     }
 
     /// A sentence about the blocks of a continued export that were verified again, if any were.

@@ -5,7 +5,7 @@
 //! a file that changed while it was read, so it counts only if the same error comes again, or if no
 //! file has changed since the round began.
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Payload};
 use crate::paths::is_folder;
 use anyhow::Result;
 use blockmill_archive::Family;
@@ -23,6 +23,9 @@ pub enum Verdict {
     Ends,
 }
 
+/// What an import waits for that has stored nothing yet.
+const NO_BLOCK: &str = "the archive does not have the first block to store yet";
+
 /// Decides what the answer of a round means.
 ///
 /// # Errors
@@ -37,7 +40,10 @@ pub fn of(answer: &Answer, family: Option<Family>, paths: &[PathBuf]) -> Result<
             true => Verdict::Doubtful(message()),
             false => waits(answer),
         },
-        Status::Unrecognised if has_folder(paths)? => waits(answer),
+        Status::Unrecognised if has_folder(paths)? => match has_no_block(answer) {
+            true => Verdict::Waits(vec![NO_BLOCK.into()]),
+            false => waits(answer),
+        },
         Status::Corrupt | Status::Invalid => {
             let error = answer.error.as_ref();
             match error.and_then(|error| Some((error.file.as_deref()?, error.offset?))) {
@@ -49,6 +55,13 @@ pub fn of(answer: &Answer, family: Option<Family>, paths: &[PathBuf]) -> Result<
         }
         _ => Verdict::Doubtful(message()),
     })
+}
+
+/// Whether a round recognised the files, but found no block that can be stored.
+fn has_no_block(answer: &Answer) -> bool {
+    let Some(Payload::Record(record)) = &answer.result else { return false };
+    let is_of_block = answer.error.as_ref().is_some_and(|error| error.block.is_some());
+    record.result.committed.is_none() && !is_of_block
 }
 
 /// Whether one of the paths is a folder, which may get files.

@@ -20,7 +20,7 @@ pub fn check<'a>(
     repair: bool,
     watch: impl Fn(u64) -> Watch<'a>,
 ) -> Result<(Checked, bool)> {
-    let mut checked = Checked { family: "neo", data: data.into(), ..Checked::default() };
+    let mut checked = Checked { family: Some("neo"), data: data.into(), ..Checked::default() };
     let Some((store, mut corruption)) = checked.open(ANEW)? else { return Ok((checked, false)) };
     // the blocks are read twice: against checksums and against hashes
     let watch = watch(store.bytes_to_check(None).saturating_mul(2));

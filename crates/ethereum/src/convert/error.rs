@@ -41,7 +41,7 @@ impl fmt::Display for ConvertError {
                 write!(f, "block {block}: expected {what}, which the format {format} stores, ")?;
                 f.write_str("found none in the source and no way to compute it")
             }
-            Self::Empty => f.write_str("the archive has no block in the range asked for"),
+            Self::Empty => f.write_str("the archive has no block, or none in the range asked for"),
             Self::Stopped => f.write_str("stopped before the end"),
         }
     }

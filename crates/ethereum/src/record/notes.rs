@@ -23,9 +23,6 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
         let chain = &options.spec.name;
         notes.push(format!("the files are named after {hint}, and are verified as {chain}"));
     }
-    if run.stopped {
-        notes.push("stopped on request; the next run resumes here".into());
-    }
     if !options.trust.is_empty() && run.trusted.len() == options.trust.len() {
         notes.push(
             "every trusted hash was found: all blocks up to the last of them are the trusted ones"

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::disk;
 use crate::record::{RunRecord, SCHEMA};
@@ -33,6 +33,15 @@ pub enum RecordError {
         /// The error, with line and column.
         source: serde_json::Error,
     },
+    /// The file is another document of this program.
+    Other {
+        /// The file.
+        path: PathBuf,
+        /// The expected kind: a run record or a record of a bench.
+        expected: &'static str,
+        /// What the file is.
+        found: &'static str,
+    },
     /// The record has a schema that this program does not know.
     Schema {
         /// The file.
@@ -53,6 +62,9 @@ impl fmt::Display for RecordError {
             Self::Json { path, expected, source } => {
                 write!(f, "{}: not a {expected}: {source}", path.display())
             }
+            Self::Other { path, expected, found } => {
+                write!(f, "{}: not a {expected}: it is {found}", path.display())
+            }
             Self::Schema { path, record, expected, found } => write!(
                 f,
                 "{}: {record} of schema {found}; this program reads schema {expected}: measure \
@@ -68,7 +80,7 @@ impl std::error::Error for RecordError {
         match self {
             Self::Io { source, .. } => Some(source),
             Self::Json { source, .. } => Some(source),
-            Self::Schema { .. } => None,
+            Self::Other { .. } | Self::Schema { .. } => None,
         }
     }
 }
@@ -116,13 +128,27 @@ fn parse<T: DeserializeOwned>(
     expected: u32,
 ) -> Result<T, RecordError> {
     /// Checks the schema number first: it explains a record of another version better than the
-    /// first field that does not fit.
+    /// first field that does not fit. The other fields are those of other documents.
     #[derive(Deserialize)]
     struct SchemaOnly {
         schema: u32,
+        exit_code: Option<IgnoredAny>,
+        asked: Option<IgnoredAny>,
+        document: Option<IgnoredAny>,
     }
     let wrong = |source| RecordError::Json { path: path.into(), expected: record, source };
-    let found = serde_json::from_slice::<SchemaOnly>(text).map_err(wrong)?.schema;
+    let head = serde_json::from_slice::<SchemaOnly>(text).map_err(wrong)?;
+    let other = match head {
+        SchemaOnly { exit_code: Some(_), .. } => Some("the answer of a command with --json"),
+        SchemaOnly { asked: Some(_), .. } | SchemaOnly { document: Some(_), .. } => {
+            Some("a summary of shards (verify --shard)")
+        }
+        _ => None,
+    };
+    if let Some(found) = other {
+        return Err(RecordError::Other { path: path.into(), expected: record, found });
+    }
+    let found = head.schema;
     if found != expected {
         return Err(RecordError::Schema { path: path.into(), record, expected, found });
     }
@@ -225,6 +251,19 @@ mod tests {
             assert!(matches!(error, RecordError::Schema { found, .. } if found == schema));
             let expected = format!("run record of schema {schema}; this program reads schema 4");
             assert!(error.to_string().contains(&expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn other_documents_are_named() {
+        for (text, found) in [
+            (r#"{"schema":1,"command":"import","exit_code":0}"#, "the answer of a command"),
+            (r#"{"schema":2,"status":"verified","asked":{}}"#, "a summary of shards"),
+            (r#"{"document":"headers","schema":2}"#, "a summary of shards"),
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            let expected = format!("run.json: not a run record: it is {found}");
+            assert!(error.starts_with(&expected), "{error}");
         }
     }
 
