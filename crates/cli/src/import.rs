@@ -125,8 +125,25 @@ pub fn family(args: &Verification) -> Result<Family> {
     if let (Some(from), Some(until)) = (args.from, args.until) {
         ensure!(from <= until, "--until {until} is before --from {from}");
     }
+    for path in &args.paths {
+        refuse_store_of_neo(path)?;
+    }
     let is_named = args.chain.as_deref().is_some_and(bitcoin::network::is_named);
     if is_named { Ok(Family::Bitcoin) } else { Ok(Family::detect(&args.paths)?) }
+}
+
+/// Refuses a store of Neo, which is no archive, with the commands that read it.
+fn refuse_store_of_neo(path: &Path) -> Result<()> {
+    let command = |words: &[&str]| next::command(words, &[path.to_path_buf()]);
+    ensure!(
+        !neo::is_store(path)?,
+        "{}: expected an archive, found a store of Neo: `{}` checks it, and `{}` writes its \
+         blocks as a dump",
+        path.display(),
+        command(&["check"]),
+        command(&["convert", "--to", "acc", "--out", "DUMP"])
+    );
+    Ok(())
 }
 
 /// Refuses options that only other chains have.
@@ -184,7 +201,7 @@ impl Run {
     ) -> Result<Self> {
         let label = args.label.clone().unwrap_or_else(|| verb.to_owned());
         let profiler = args.profile.then(Profiler::start).transpose().context("--profile")?;
-        let (serve, round, asked) = (args.serve, None, (verb, args.paths.clone()));
+        let (serve, round, asked) = (args.serve, None, Asked::new(verb, args));
         Ok(Self { label, record_to, asked, json, serve, profiler, round, blocks: None, cancel })
     }
 
