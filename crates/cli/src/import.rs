@@ -6,6 +6,7 @@ use crate::args::{Import, Verification, Verify};
 use crate::data_folder::name_of;
 use crate::follow::{self, Round};
 use crate::library::BlockSender;
+use crate::next::Asked;
 use crate::print::{self, Detail};
 use crate::profile::Profiler;
 use crate::serve::Server;
@@ -30,8 +31,8 @@ pub struct Run {
     pub label: String,
     /// Where the record is written, if it is.
     record_to: Option<PathBuf>,
-    /// `import` or `verify`, and what was given to it.
-    asked: (&'static str, Vec<PathBuf>),
+    /// `import`, `verify` or another command, and what was given to it.
+    asked: Asked,
     /// Is nothing to be printed but the answer's document?
     pub json: bool,
     serve: Option<SocketAddr>,
@@ -268,7 +269,7 @@ impl Run {
         let is_old = record.data.blocks == 0 && ending.resumed && record.result.error.is_none();
         if !self.json {
             let nothing_new = format!("Nothing new: the store already has what {}.", ending.source);
-            let next = next::after(&record, self.asked.0, &self.asked.1, self.record_to.as_deref());
+            let next = next::after(&record, &self.asked, self.record_to.as_deref());
             show(&record, self.stores(), is_old.then_some(nothing_new.as_str()), next.as_deref());
         }
         if let Err(error) = saved {
@@ -280,7 +281,7 @@ impl Run {
 
     /// Whether what it verifies is kept.
     fn stores(&self) -> bool {
-        self.asked.0 == "import"
+        self.asked.verb == "import"
     }
 
     /// Writes the run record, where one is wanted.
