@@ -15,6 +15,9 @@ use crate::packed;
 /// Number of names that are inspected in a folder; it may have thousands.
 const MOST_NAMES: usize = 10_000;
 
+/// Number of folders of a data folder that are inspected for the databases of a network.
+const MOST_NETWORKS: usize = 100;
+
 /// A kind of data, and the data to use instead.
 #[derive(Clone)]
 struct ForeignData {
@@ -190,12 +193,32 @@ fn of_database(folder: &Path) -> Option<ForeignData> {
 /// The node with a RocksDB database, by the entries next to it.
 fn of_rocksdb(folder: &Path) -> ForeignData {
     let above = folder.parent().map(names).unwrap_or_default();
-    let has = |wanted: &str| above.iter().any(|name| name == wanted);
     match () {
-        () if has("DATABASE_METADATA.json") => BESU,
-        () if has("blockInfos") && has("headers") => NETHERMIND,
+        () if above.iter().any(|name| name == "DATABASE_METADATA.json") => BESU,
+        () if folder.parent().is_some_and(has_nethermind) => NETHERMIND,
         () => ROCKSDB,
     }
+}
+
+/// Whether a folder has the databases of Nethermind, each in a folder of its own.
+fn has_nethermind(folder: &Path) -> bool {
+    let names = names(folder);
+    let has = |wanted: &str| names.iter().any(|name| name == wanted);
+    has("blockInfos") && has("headers")
+}
+
+/// The databases of Nethermind in its data folder (`nethermind_db/NETWORK`), or in the folder
+/// `nethermind_db` itself.
+fn below_nethermind(folder: &Path) -> Option<ForeignData> {
+    let of_networks = |folder: &Path| {
+        let networks = names(folder);
+        let mut few = networks.iter().take(MOST_NETWORKS);
+        few.any(|network| {
+            let network = folder.join(network);
+            has_nethermind(&network) && of_database(&network.join("blocks")).is_some()
+        })
+    };
+    (of_networks(folder) || of_networks(&folder.join("nethermind_db"))).then_some(NETHERMIND)
 }
 
 /// The node with an MDBX database, by its name and the entries next to it.
@@ -229,7 +252,9 @@ fn of_folder(folder: &Path) -> Option<ForeignData> {
     if is_of_core(folder) {
         return Some(CORE);
     }
-    of_files(folder).or_else(|| INSIDE.iter().find_map(|name| of_files(&folder.join(name))))
+    of_files(folder)
+        .or_else(|| INSIDE.iter().find_map(|name| of_files(&folder.join(name))))
+        .or_else(|| below_nethermind(folder))
 }
 
 /// A database of Bitcoin Core, by the datadir that it is in.

@@ -5,6 +5,7 @@ use crate::chainstate::Chainstate;
 use crate::coins::{self, PackedCoin};
 use crate::datadir::{self, BlockPosition, BlocksWriter, SharedFile, Written};
 use crate::error::Error;
+use crate::fault::Fault;
 use crate::import::Options;
 use crate::index::Tree;
 use crate::index::scan::HeaderScan;
@@ -181,6 +182,8 @@ pub struct Copied {
     pub last: u32,
     /// What is missing and what is wrong in the files.
     pub run: Run,
+    /// The header that breaks a rule and ends the chain before the files end.
+    pub refused: Option<Fault>,
 }
 
 /// Writes the best chain of `files` as block files in the order of the chain. Bodies are copied
@@ -231,7 +234,8 @@ pub fn to_block_files(
     }
     writer.finish()?;
     shortfalls::judge(files, options, &index, &mut run);
-    Ok(Some(Copied { last, run }))
+    let refused = pass1::refused_above(&index.tree, files);
+    Ok(Some(Copied { last, run, refused }))
 }
 
 /// Writes the headers of the best chain of `files`, from the genesis block on. Calls `room` with
@@ -265,7 +269,8 @@ pub fn to_headers(
     }
     writer.finish()?;
     shortfalls::judge(files, options, &index, &mut run);
-    Ok(Some(Copied { last: (chain.len() as u32).saturating_sub(1), run }))
+    let refused = pass1::refused_above(&index.tree, files);
+    Ok(Some(Copied { last: (chain.len() as u32).saturating_sub(1), run, refused }))
 }
 
 /// Returns the blocks of the chain of the store, by height.

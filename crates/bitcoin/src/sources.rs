@@ -5,7 +5,7 @@ use crate::data_folder::INDEX;
 use crate::error::Error;
 use crate::index::{self, CORRUPT_LENGTH, FileStamp, Loaded};
 use crate::params::Params;
-use blockmill_platform::files;
+use blockmill_platform::{files, remote};
 use std::path::{Path, PathBuf};
 
 /// The block files in the index of a store.
@@ -25,7 +25,7 @@ pub struct SourceBlockFile {
     /// Its path.
     pub path: PathBuf,
     /// Its length in bytes; of a corrupt file, which each import scans again, that of now. `None`
-    /// for a corrupt file that is gone.
+    /// for a corrupt file that is gone or on a server.
     pub length: Option<u64>,
     /// Its state.
     pub state: SourceState,
@@ -40,6 +40,8 @@ pub enum SourceState {
     Changed,
     /// It does not exist any more.
     Gone,
+    /// It is on a server, which is not asked before the file is read.
+    Remote,
 }
 
 impl Sources {
@@ -88,9 +90,13 @@ impl Sources {
 
 impl SourceBlockFile {
     fn from_stamp(stamp: FileStamp) -> Result<Self, Error> {
+        let is_corrupt = stamp.length == CORRUPT_LENGTH;
+        if remote::is_remote(&stamp.path) {
+            let length = (!is_corrupt).then_some(stamp.length);
+            return Ok(Self { path: stamp.path, length, state: SourceState::Remote });
+        }
         let now = FileStamp::read(&stamp.path, stamp.xor_key);
         let now = files::if_there(&stamp.path, now).map_err(Error::system("open", &stamp.path))?;
-        let is_corrupt = stamp.length == CORRUPT_LENGTH;
         let length = match &now {
             Some(now) if is_corrupt => Some(now.length),
             _ => (!is_corrupt).then_some(stamp.length),

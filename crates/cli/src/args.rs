@@ -34,6 +34,7 @@ pub use outputs::{Force, Outputs};
 pub use remote::Remote;
 pub use report::{Demo, Report, Serve};
 pub use verification::Verification;
+use verification::archives;
 
 /// Imports raw blockchain archives at hardware speed, verifies them, and shows where the time went.
 #[derive(Debug, Parser)]
@@ -210,7 +211,8 @@ impl Command {
 }
 
 #[derive(Args, Clone, Debug)]
-#[command(mut_arg("paths", |paths| paths.required(false).required_unless_present("state")))]
+#[command(mut_arg("paths", |paths| paths.required(false).required_unless_present("state")
+    .help(archives(&["btc-headers"]))))]
 pub struct Import {
     #[command(flatten)]
     pub verification: Verification,

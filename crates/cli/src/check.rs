@@ -11,6 +11,7 @@ use crate::{bitcoin, data_folder, ethereum, host, neo, stop};
 use anyhow::{Context, Result};
 use blockmill_archive::Family;
 use blockmill_pipeline::Cancel;
+use blockmill_report::runs::shell;
 use blockmill_verdict::{FaultReport, Status};
 use serde::Serialize;
 use std::fs::metadata;
@@ -18,6 +19,9 @@ use std::path::PathBuf;
 
 /// Corrupt places that are printed; all are in the document of `--json`.
 const PRINTED: usize = 20;
+
+/// Commands in advice, each with `DATA` in place of the store.
+const ADVISED: [&str; 3] = ["check", "heal", "import"];
 
 /// What a repair did where only parts were corrupt that repair themselves. A newer commit of an
 /// interrupted import is passed over where bytes of it are corrupt.
@@ -83,7 +87,7 @@ pub fn run(args: &Check, json: bool, cancel: Cancel) -> Result<Answer> {
     let watch = |total| Watch::new("check", total, &cancel);
     let data = &args.data;
     metadata(data).with_context(|| format!("cannot open {}", data.display()))?;
-    let (checked, repaired) = match data_folder::family_of(data)? {
+    let (mut checked, repaired) = match data_folder::family_of(data)? {
         None if ethereum::snapshot::is_snapshot(data)
             .with_context(|| format!("cannot read {}", data.display()))? =>
         {
@@ -94,6 +98,7 @@ pub fn run(args: &Check, json: bool, cancel: Cancel) -> Result<Answer> {
         Some(Family::Bitcoin) => bitcoin::check::check(data, args.repair, watch)?,
         Some(Family::Neo) => neo::check::check(data, threads, args.repair, watch)?,
     };
+    checked.name_store();
     if !json {
         print(&checked);
     }
@@ -181,6 +186,20 @@ impl Checked {
     pub fn set_repair(&mut self) {
         self.corruption.sort_by_key(|part| part.mends_itself);
         self.repair = self.corruption.first().map(|part| part.repair.clone());
+    }
+
+    /// Names the store in all advice, which has `DATA` in its place.
+    fn name_store(&mut self) {
+        let data = shell(&[self.data.display().to_string()]);
+        let name = |advice: &mut String| {
+            for verb in ADVISED {
+                let (from, to) =
+                    (format!("`blockmill {verb} DATA"), format!("`blockmill {verb} {data}"));
+                *advice = advice.replace(&from, &to);
+            }
+        };
+        self.corruption.iter_mut().for_each(|part| name(&mut part.repair));
+        self.repair.iter_mut().for_each(name);
     }
 }
 

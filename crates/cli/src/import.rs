@@ -6,6 +6,7 @@ use crate::args::{Import, Verification, Verify};
 use crate::data_folder::name_of;
 use crate::follow::{self, Round};
 use crate::library::BlockSender;
+use crate::next::Asked;
 use crate::print::{self, Detail};
 use crate::profile::Profiler;
 use crate::serve::Server;
@@ -29,10 +30,8 @@ pub struct Run {
     pub label: String,
     /// Where the record is written, if it is.
     record_to: Option<PathBuf>,
-    /// `import` or `verify`, and what was given to it.
-    asked: (&'static str, Vec<PathBuf>),
-    /// The last block that was asked for, if not all of them were.
-    until: Option<u64>,
+    /// `import`, `verify` or another command, and what was given to it.
+    asked: Asked,
     /// Is nothing to be printed but the answer's document?
     pub json: bool,
     serve: Option<SocketAddr>,
@@ -43,8 +42,6 @@ pub struct Run {
     pub blocks: Option<BlockSender>,
     /// Files that a list of checksums has and that are not there, and the other way around.
     lacks: Vec<Shortfall>,
-    /// May anything be missing?
-    partial: bool,
     /// Set when the run should stop.
     pub cancel: Cancel,
 }
@@ -132,8 +129,25 @@ pub fn family(args: &Verification) -> Result<Family> {
     if let (Some(from), Some(until)) = (args.from, args.until) {
         ensure!(from <= until, "--until {until} is before --from {from}");
     }
+    for path in &args.paths {
+        refuse_store_of_neo(path)?;
+    }
     let is_named = args.chain.as_deref().is_some_and(bitcoin::network::is_named);
     if is_named { Ok(Family::Bitcoin) } else { Ok(Family::detect(&args.paths)?) }
+}
+
+/// Refuses a store of Neo, which is no archive, with the commands that read it.
+fn refuse_store_of_neo(path: &Path) -> Result<()> {
+    let command = |words: &[&str]| next::command(words, &[path.to_path_buf()]);
+    ensure!(
+        !neo::is_store(path)?,
+        "{}: expected an archive, found a store of Neo: `{}` checks it, and `{}` writes its \
+         blocks as a dump",
+        path.display(),
+        command(&["check"]),
+        command(&["convert", "--to", "acc", "--out", "DUMP"])
+    );
+    Ok(())
 }
 
 /// Refuses options that only other chains have.
@@ -191,20 +205,9 @@ impl Run {
     ) -> Result<Self> {
         let label = args.label.clone().unwrap_or_else(|| verb.to_owned());
         let profiler = args.profile.then(Profiler::start).transpose().context("--profile")?;
-        Ok(Self {
-            label,
-            record_to,
-            asked: (verb, args.paths.clone()),
-            until: args.until,
-            json,
-            serve: args.serve,
-            profiler,
-            round: None,
-            blocks: None,
-            lacks: vec![],
-            partial: args.partial,
-            cancel,
-        })
+        let (serve, asked) = (args.serve, Asked::new(verb, args));
+        let (round, blocks, lacks) = (None, None, vec![]);
+        Ok(Self { label, record_to, asked, json, serve, profiler, round, blocks, lacks, cancel })
     }
 
     /// A round of an import that follows a growing archive: it prints nothing at its end, and
@@ -275,7 +278,7 @@ impl Run {
         let is_old = record.data.blocks == 0 && ending.resumed && record.result.error.is_none();
         if !self.json {
             let nothing_new = self.nothing_new(&record, ending);
-            let next = next::after(&record, self.asked.0, &self.asked.1, self.record_to.as_deref());
+            let next = next::after(&record, &self.asked, self.record_to.as_deref());
             show(&record, self.stores(), is_old.then_some(nothing_new.as_str()), next.as_deref());
         }
         if let Err(error) = saved {
@@ -291,7 +294,7 @@ impl Run {
         if lacks.is_empty() || !result.status.is_success() {
             return;
         }
-        if self.partial {
+        if self.asked.partial {
             result.status = Status::Partial;
         } else {
             let texts: Vec<_> = lacks.iter().map(|lack| lack.text.as_str()).collect();
@@ -305,7 +308,11 @@ impl Run {
     /// The sentence about a run that found nothing new: up to where, if it was to end before the
     /// last block of the store.
     fn nothing_new(&self, record: &RunRecord, ending: &Ending) -> String {
-        match self.until.filter(|until| record.result.committed.is_some_and(|it| *until <= it)) {
+        match self
+            .asked
+            .until
+            .filter(|until| record.result.committed.is_some_and(|it| *until <= it))
+        {
             Some(until) => {
                 let (unit, until) = (ending.unit, grouped(until));
                 format!("Nothing new: the store has all blocks up to {unit} {until} already.")
@@ -316,7 +323,7 @@ impl Run {
 
     /// Whether what it verifies is kept.
     fn stores(&self) -> bool {
-        self.asked.0 == "import"
+        self.asked.verb == "import"
     }
 
     /// Writes the run record, where one is wanted.

@@ -128,8 +128,9 @@ fn run(cli: &mut Cli, cancel: Cancel) -> Result<Answer> {
 }
 
 fn answer(cli: &mut Cli, cancel: Cancel) -> Result<Answer> {
-    let _mounted = remote::of_command(&cli.command)?;
     bitcoin::sources::resolve(&mut cli.command)?;
+    // the block files of a store may be at URLs, too
+    let _mounted = remote::of_command(&cli.command)?;
     let json = cli.general.json;
     match &cli.command {
         Command::Import(args) => import::run_import(args, json, cancel),

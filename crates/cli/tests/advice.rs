@@ -1,7 +1,7 @@
 //! What a user reads who gave a command the wrong thing: one sentence that names what is there and
 //! the command that is right for it.
 
-use crate::program::{Scratch, blockmill, run};
+use crate::program::{Scratch, blockmill, document, run, succeed};
 use blockmill_testkit::path_of;
 use std::fs;
 use std::path::Path;
@@ -74,18 +74,46 @@ fn a_folder_that_cannot_be_made_is_said_before_anything_runs() {
     }
 }
 
-#[blockmill_testkit::needs(fixtures)]
-#[test]
-fn a_fault_is_said_once_with_the_target_as_a_number() {
-    let scratch = of_core("advice-work");
-    let path = scratch.path("plain.dat");
-    let mut bytes = fs::read(&path).unwrap();
+/// Changes the nonce of block 100 in a block file.
+fn break_work_of_block_100(path: &Path) {
+    let mut bytes = fs::read(path).unwrap();
     let mut at = 0;
     for _ in 0..100 {
         at += 8 + u32::from_le_bytes(*bytes[at + 4..].first_chunk().unwrap()) as usize;
     }
     bytes[at + 8 + 76] ^= 1;
-    fs::write(&path, bytes).unwrap();
+    fs::write(path, bytes).unwrap();
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn every_command_ends_with_the_header_that_breaks_a_rule() {
+    let scratch = of_core("advice-refused");
+    break_work_of_block_100(&scratch.path("plain.dat"));
+    for words in [
+        "verify plain.dat",
+        "verify plain.dat --level headers",
+        "import plain.dat --data store",
+        "convert plain.dat --to core --out core",
+        "convert plain.dat --to blk --out blk",
+        "convert plain.dat --to headers --out headers",
+        "convert plain.dat --to headers --partial --out part",
+    ] {
+        let ended = run(blockmill(words).arg("--json").current_dir(scratch.path("")));
+        assert_eq!(ended.code, Some(1), "{words}: {ended:?}");
+        let document = document(&ended);
+        let error = &document["error"];
+        assert_eq!(error["block"], 100, "{words}: {document}");
+        assert!(error["message"].as_str().unwrap().contains("proof of work"), "{words}: {error}");
+        assert!(!document["notes"].to_string().contains("proof of work"), "{words}: {document}");
+    }
+}
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn a_fault_is_said_once_with_the_target_as_a_number() {
+    let scratch = of_core("advice-work");
+    break_work_of_block_100(&scratch.path("plain.dat"));
     // a file in the current folder, whose own folder has no name
     let (code, text) = said(&scratch.path(""), "verify plain.dat");
     assert_eq!(code, 1, "{text}");
@@ -210,5 +238,18 @@ fn an_archive_with_more_parts_than_the_store_is_refused_in_words() {
     assert_eq!(code, 2, "{text}");
     for words in ["expected headers, bodies, found headers, bodies, receipts", "another --data"] {
         assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+#[test]
+fn the_help_of_a_command_lists_the_formats_that_it_reads() {
+    for (command, reads_headers) in [("verify", true), ("import", false), ("export", false)] {
+        if command == "export" && !cfg!(feature = "export") {
+            continue;
+        }
+        let help = succeed(&mut blockmill(&format!("{command} --help")));
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(help.contains("Bitcoin block files"), "{help}");
+        assert_eq!(help.contains("Bitcoin headers"), reads_headers, "{command}: {help}");
     }
 }

@@ -49,6 +49,9 @@ fn headers_of_block_files_and_of_a_store_verify_to_the_same_tip() {
     let part = scratch.path("part");
     succeed(blockmill("convert --to headers --until 7 --out").arg(&part).arg(&headers));
     assert_eq!(fs::read(&part).expect("a file"), bytes[..HEADER * 8]);
+    // no command can store headers without blocks
+    let shown = succeed(blockmill("verify").arg(&headers));
+    assert!(!shown.contains("blockmill import"), "{shown}");
     let shown = succeed(blockmill("inspect --deep").arg(&headers));
     for words in ["regtest, 1 header file", "hashes of work", "No corruption, no gaps"] {
         assert!(shown.contains(words), "{words}: {shown}");

@@ -264,6 +264,12 @@ fn data_of_other_programs_is_refused_with_what_to_give_instead() {
     let [current, manifest] = ["blocks/CURRENT", "blocks/MANIFEST-1"];
     let others = ["headers/CURRENT", "blockInfos/CURRENT"];
     let nethermind = [current, manifest, "blocks/IDENTITY", others[0], others[1]];
+    // with a folder of another network, and one that has nothing to do with it
+    let below = |folder: &str, network: &str| {
+        make(folder, &["keystore/key", "sepolia/LOCK"]);
+        let names = nethermind.map(|name| format!("{network}/{name}"));
+        make(folder, &names.each_ref().map(|name| &**name))
+    };
     let cases = [
         (make("a", &["static_file_headers_0_499999"]), "headers of blocks 0 to 499999"),
         (make("b", &["db/mdbx.dat", "static_files/static_file_headers_0_499999"]), "export-era"),
@@ -271,6 +277,8 @@ fn data_of_other_programs_is_refused_with_what_to_give_instead() {
         (make("i", &["chaindata/mdbx.dat", "snapshots/salt.txt"]), "a database of Erigon"),
         (make("j", &besu), "besu --data-path=FOLDER blocks export --to=FILE"),
         (make("k", &nethermind), "--Era.ExportDirectory"),
+        (below("l", "mainnet"), "--Era.ExportDirectory"),
+        (below("m", "nethermind_db/mainnet"), "--Era.ExportDirectory"),
         (make("d", &rocksdb), "RocksDB"),
         (make("e", &["blocks/CURRENT", "blocks/MANIFEST-1", "blocks/IDENTITY"]), "RocksDB"),
         (make("f", &["CURRENT", "MANIFEST-1", "1.sst"]), "ancient"),

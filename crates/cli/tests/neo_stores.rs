@@ -403,3 +403,33 @@ fn check_names_no_family_of_a_store_without_a_block() {
     assert_eq!(checked["family"], serde_json::Value::Null, "{checked}");
     assert_eq!(checked["holds"], serde_json::json!(["no block yet"]), "{checked}");
 }
+
+#[blockmill_testkit::needs(fixtures)]
+#[test]
+fn a_store_is_no_archive_and_the_commands_that_read_it_are_named() {
+    let scratch = Scratch::new("neo-store-as-archive");
+    let (store, out) = (scratch.path("store"), scratch.path("out"));
+    succeed(&mut import(&store, &small_dump()));
+    let configuration = blockmill_testkit::fixture("neo/chain50x2.yml");
+    for words in ["verify", "verify --shard", "import --data OUT", "export --to OUT"] {
+        if words.starts_with("export") && !cfg!(feature = "export") {
+            continue;
+        }
+        let words = words.replace("OUT", &out.display().to_string());
+        for chain in [None, Some(&configuration)] {
+            let mut command = blockmill(&words);
+            command.arg(&store);
+            chain.iter().for_each(|chain| _ = command.arg("--chain").arg(chain));
+            let ended = run(&mut command);
+            assert_eq!(ended.code, Some(2), "{words}: {ended:?}");
+            let check = format!("`blockmill check {}` checks it", store.display());
+            for part in ["found a store of Neo", &check, "--to acc --out DUMP"] {
+                assert!(ended.stderr.contains(part), "{words}: {part}: {ended:?}");
+            }
+            assert!(!out.exists(), "{words}: nothing is left");
+        }
+    }
+    succeed(blockmill("check").arg(&store));
+    let dump = scratch.path("dump.acc");
+    succeed(blockmill("convert --to acc --out").arg(&dump).arg(&store));
+}

@@ -1,7 +1,7 @@
 //! Archives at URLs: the verdict, the exit code and the document are those of the same files on
 //! this machine, whatever the server does, except where it fails for good.
 
-use crate::program::{Ended, Scratch, blockmill, copy, fixtures, run};
+use crate::program::{Ended, Scratch, blockmill, copy, fixtures, run, succeed};
 use blockmill_testkit::server::{Answer, Request, Server};
 use serde_json::Value;
 use std::fs;
@@ -119,6 +119,46 @@ fn every_verb_that_reads_archives_reads_urls() {
     succeeded(&mut with(&export, &url));
     let shard = succeeded(&mut with("verify --shard --seal off", &server.url(ERA)));
     assert_eq!(shard["status"], "verified", "{shard}");
+}
+
+#[cfg_attr(not(feature = "remote"), ignore = "needs the feature `remote`")]
+#[test]
+fn bitcoin_blocks_and_headers_of_a_server_are_read_by_every_verb() {
+    let scratch = Scratch::new("remote-bitcoin");
+    let (blocks, headers) = (scratch.path("blocks"), scratch.path("headers"));
+    succeed(blockmill("generate bitcoin --inputs 4 --blocks 20 --out").arg(&blocks));
+    let here = blocks.join("blk00000.dat");
+    succeed(blockmill("convert --to headers --out").arg(&headers).arg(&here));
+    fs::copy(&headers, blocks.join("headers")).unwrap();
+    let server = Server::good(&blocks);
+    let there = server.url("blk00000.dat");
+    for level in ["", " --level headers", " --level bodies"] {
+        let words = format!("verify --json{level}");
+        let expected = succeeded(blockmill(&words).arg(&here));
+        let found = succeeded(blockmill(&words).arg(&there));
+        assert_eq!(verdict(&found), verdict(&expected), "{words}");
+    }
+    let found = succeeded(blockmill("verify --json").arg(server.url("headers")));
+    let expected = succeeded(blockmill("verify --json").arg(&headers));
+    assert_eq!(verdict(&found), verdict(&expected));
+    let store = scratch.path("store");
+    let import = || {
+        let mut command = blockmill("import --json --data");
+        command.arg(&store).arg(&there);
+        command
+    };
+    let expected = succeeded(blockmill("verify --json").arg(&here));
+    assert_eq!(verdict(&succeeded(&mut import())), verdict(&expected));
+    let again = succeeded(&mut import());
+    assert_eq!(again["result"]["data"]["blocks"], 0, "{again}");
+    // the store names the URL, and has the same chain while the server is there
+    let inspected = succeeded(blockmill("inspect --json").arg(&store));
+    let files = &inspected["result"]["block_files"];
+    assert_eq!((&files["paths"][0], &files["remote"]), (&there.clone().into(), &1.into()));
+    let found = succeeded(blockmill("verify --json").arg(&store));
+    assert_eq!(verdict(&found), verdict(&expected));
+    let mut export = blockmill("export --json --tables blocks --to");
+    succeeded(export.arg(scratch.path("tables")).arg(&there));
 }
 
 #[cfg_attr(not(feature = "remote"), ignore = "needs the feature `remote`")]

@@ -168,7 +168,8 @@ fn a_store_that_names_a_state_and_has_none_is_corrupt() {
         let corruption = &found["result"]["corruption"];
         assert_eq!(corruption.as_array().map(Vec::len), Some(1), "{corruption}");
         let advice = corruption[0]["repair"].as_str().unwrap_or_default();
-        assert!(advice.contains("blockmill import DATA --data NEW"), "{advice}");
+        let command = format!("blockmill import {} --data NEW", lost.display());
+        assert!(advice.contains(&command), "{advice}");
         // what is advised works
         let mut again = blockmill(&format!("import --seal off --with state={kind} --data"));
         succeed(again.arg(&new).arg(&lost).arg("--chain").arg(&genesis));

@@ -25,15 +25,14 @@ pub enum Error {
         url: String,
     },
     /// The server does not accept the credentials, or needs some.
-    #[error("{url}: the server refuses access; credentials are read from {variables}")]
+    #[error("{url}: the server refuses access ({reason}); credentials are read from {variables}")]
     Denied {
         /// The file or folder.
         url: String,
         /// Environment variables.
         variables: &'static str,
         /// What the server answered.
-        #[source]
-        source: Arc<object_store::Error>,
+        reason: String,
     },
     /// The file is another one than when it was found.
     #[error("{url} changed on the server while it was read: expected {expected}, found {found}")]

@@ -5,6 +5,7 @@
 //! compared with it, because not all servers know that header.
 
 use crate::cache::Cached;
+use crate::reason::reason;
 use crate::{Error, runtime};
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -71,25 +72,11 @@ pub fn failed(url: &str, variables: &'static str, error: object_store::Error) ->
     match error {
         E::NotFound { .. } => Error::NotFound { url },
         E::PermissionDenied { .. } | E::Unauthenticated { .. } => {
-            Error::Denied { url, variables, source: Arc::new(error) }
+            Error::Denied { url, variables, reason: reason(&error) }
         }
         E::NotSupported { .. } => Error::NoRanges { url },
-        other => Error::Failed { url, reason: causes(&other) },
+        other => Error::Failed { url, reason: reason(&other) },
     }
-}
-
-/// An error with its causes, each once.
-fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        next = cause.source();
-    }
-    text
 }
 
 /// What is at a key; `None` if the server says that nothing is.

@@ -16,6 +16,7 @@
 //! | `pool` | ranges in memory |
 //! | `fetch` | one range, from the cache folder or from the server |
 //! | `cache` | ranges on disk |
+//! | `reason` | why a request failed, in one line |
 
 pub mod address;
 mod cache;
@@ -25,6 +26,7 @@ mod handle;
 pub mod listing;
 mod mount;
 mod pool;
+mod reason;
 
 pub use error::Error;
 pub use mount::{Mounted, Options, mount};

@@ -112,7 +112,9 @@ pub fn unchecked(files: &BlockFiles, proven: bool) -> Result<Option<String>, Err
     let Some(blocks) = first else { return Ok(None) };
     let is_there = |path: &Path| files::is_there(path).map_err(Error::system("open", path));
     let mut parts = vec![];
-    if let Some(datadir) = blocks.parent().filter(|_| blocks.ends_with("blocks"))
+    // nothing is known of a folder above those that a server was asked for
+    let is_of_datadir = blocks.ends_with("blocks") && !remote::is_remote(blocks);
+    if let Some(datadir) = blocks.parent().filter(|_| is_of_datadir)
         && !proven
         && is_there(&datadir.join("chainstate"))?
     {

@@ -1,11 +1,13 @@
 //! The command line of `export`.
 
 use super::Verification;
+use super::verification::archives;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(Args, Clone, Debug)]
 #[command(mut_arg("serve", |serve| serve.hide_short_help(true)))]
+#[command(mut_arg("paths", |paths| paths.help(archives(&["headers", "btc-headers"]))))]
 pub struct Export {
     #[command(flatten)]
     pub verification: Verification,

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 /// What and how to verify; the same for `import` and `verify`.
 #[derive(Args, Clone, Debug)]
 pub struct Verification {
-    #[arg(required = true, value_name = "PATH", help = archives())]
+    #[arg(required = true, value_name = "PATH", help = archives(&[]))]
     pub paths: Vec<PathBuf>,
     /// Bitcoin stores that were given; in their place `paths` has the files they were built from.
     #[arg(skip)]
@@ -129,9 +129,10 @@ fn levels() -> impl TypedValueParser<Value = Level> {
     values.try_map(|name| Level::named(&name).ok_or("no level"))
 }
 
-/// What archives may be given, for the help.
-fn archives() -> String {
-    let nouns: Vec<_> = format::all().map(|format| format.noun).collect();
+/// What archives may be given, for the help of a command that does not read all formats.
+pub fn archives(refused: &[&str]) -> String {
+    let formats = format::all().filter(|format| !refused.contains(&format.name));
+    let nouns: Vec<_> = formats.map(|format| format.noun).collect();
     let compressions = Compression::ALL.map(Compression::name).join(", ");
     format!(
         "Archives: files or folders ({}), files also compressed ({compressions}); - is standard \

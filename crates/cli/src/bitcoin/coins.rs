@@ -54,9 +54,9 @@ fn answer(folder: &Path, sources: &Sources) -> Answer {
     sources.paths(folder).map_or_else(missing, |_| Answer::ok())
 }
 
-/// Files in each state: as they were, changed, gone.
-fn count(sources: &Sources) -> [u64; 3] {
-    [SourceState::Same, SourceState::Changed, SourceState::Gone]
+/// Files in each state: as they were, changed, gone, on a server.
+fn count(sources: &Sources) -> [u64; 4] {
+    [SourceState::Same, SourceState::Changed, SourceState::Gone, SourceState::Remote]
         .map(|state| sources.files.iter().filter(|file| file.state == state).count() as u64)
 }
 
@@ -66,9 +66,12 @@ fn print_sources(sources: &Sources) {
     let (files, records) = (sources.files.len() as u64, sources.records);
     let (files, records) = (counted(files, "block file"), counted(records, "block"));
     println!("  built from {files} of {network}: {records}, {} bytes", grouped(bytes));
-    let [_, changed, gone] = count(sources);
+    let [_, changed, gone, remote] = count(sources);
     if changed > 0 {
         println!("  CHANGED    {} written to since then", counted(changed, "file"));
+    }
+    if remote > 0 {
+        println!("  remote     {} on a server, not inspected", counted(remote, "file"));
     }
     let mut gone_files = sources.files.iter().filter(|file| file.state == SourceState::Gone);
     if let Some(first) = gone_files.next() {
@@ -77,7 +80,7 @@ fn print_sources(sources: &Sources) {
 }
 
 fn json_sources(sources: &Sources) -> Value {
-    let [same, changed, gone] = count(sources);
+    let [same, changed, gone, remote] = count(sources);
     let paths = sources.files.iter().map(|file| file.path.display().to_string());
     json!({
         "network": sources.params.as_ref().map(|params| params.name),
@@ -86,6 +89,7 @@ fn json_sources(sources: &Sources) -> Value {
         "same": same,
         "changed": changed,
         "gone": gone,
+        "remote": remote,
     })
 }
 

@@ -13,7 +13,7 @@ use blockmill_archive::blkdat::{BlockFiles, WriterOptions, XorKey};
 use blockmill_archive::output::{keep_apart, keep_store_apart, will_go};
 use blockmill_bitcoin::Error;
 use blockmill_bitcoin::datadir::{SharedFiles, network_flags};
-use blockmill_bitcoin::export;
+use blockmill_bitcoin::export::{self, Copied};
 use blockmill_bitcoin::import::{Options, Run};
 use blockmill_bitcoin::record;
 use blockmill_pipeline::Cancel;
@@ -163,9 +163,9 @@ pub fn block_files(
     let room = |needed| room(args, needed);
     let copied = export::to_block_files(files, options, &args.out, writer, room)?;
     let Some(copied) = copied else { return Ok(Answer::with_status(Status::Interrupted)) };
-    let answer = answer(options, &copied.run);
+    let range = (0, copied.last.into());
     let next = Some(convert::verify(args, args.chain.as_deref()));
-    written(args, answer, (0, copied.last.into()), ("headers", "bodies"), next, json)
+    written(args, answer_of_copy(options, copied), range, ("headers", "bodies"), next, json)
 }
 
 /// Writes the headers of the best chain.
@@ -178,9 +178,9 @@ pub fn headers(
     stop::leaves(format!("nothing was written to {}", args.out.display()));
     let copied = export::to_headers(files, options, &args.out, |needed| room(args, needed))?;
     let Some(copied) = copied else { return Ok(Answer::with_status(Status::Interrupted)) };
-    let answer = answer(options, &copied.run);
+    let range = (0, copied.last.into());
     let next = Some(convert::verify(args, args.chain.as_deref()));
-    written(args, answer, (0, copied.last.into()), ("headers", "bodies"), next, json)
+    written(args, answer_of_copy(options, copied), range, ("headers", "bodies"), next, json)
 }
 
 /// Asks for room on disk where the output will be.
@@ -197,4 +197,16 @@ fn answer(options: &Options, run: &Run) -> Answer {
     };
     let (shortfalls, notes) = (run.shortfalls.clone(), record::places(run));
     Answer { error: run.corruption_of_files(), shortfalls, notes, ..Answer::with_status(status) }
+}
+
+/// How a conversion ended that checks headers only. A header that breaks a rule ends the chain, and
+/// is the fault of the files, as for a verification.
+fn answer_of_copy(options: &Options, copied: Copied) -> Answer {
+    let mut answer = answer(options, &copied.run);
+    if let Some(refused) = copied.refused.map(Error::from) {
+        let text = refused.to_string();
+        answer.notes.retain(|note| *note != text);
+        (answer.status, answer.error) = (refused.status(), Some(refused.report()));
+    }
+    answer
 }

@@ -8,6 +8,7 @@ use blockmill_bitcoin::Error;
 use blockmill_bitcoin::chainstate;
 use blockmill_bitcoin::import::Options;
 use blockmill_bitcoin::sources::Sources;
+use blockmill_platform::remote::is_remote;
 use std::path::{Path, PathBuf};
 
 /// Puts the block files in the place of the stores that a command was given.
@@ -48,7 +49,8 @@ pub fn replaced(paths: &mut Vec<PathBuf>) -> Result<Vec<PathBuf>> {
     let mut stores = vec![];
     let mut all = vec![];
     for path in paths.drain(..) {
-        if data_folder::family_of(&path)? == Some(Family::Bitcoin) {
+        // a store is a folder of this machine
+        if !is_remote(&path) && data_folder::family_of(&path)? == Some(Family::Bitcoin) {
             all.extend(block_files(&path)?);
             stores.push(path);
         } else {

@@ -9,6 +9,7 @@ use blockmill_archive::Family;
 use blockmill_ethereum::commit::executed_store::{ExecutedStore, HEAL_PIECES, Healing};
 use blockmill_ethereum::state::Healed;
 use blockmill_pipeline::Cancel;
+use blockmill_report::runs::shell;
 use blockmill_verdict::{FaultReport, Status, grouped};
 use serde_json::json;
 
@@ -51,12 +52,15 @@ pub fn run(args: &Heal, json: bool, cancel: &Cancel) -> Result<Answer> {
     let places: Vec<String> = places.iter().map(ToString::to_string).collect();
     let error = (lost > 0).then(|| {
         let what = "nodes are corrupt with the values below them, in both copies of the state";
-        let again = "`blockmill check DATA --repair` gives up the state, and importing the archive \
-                     again executes the blocks of the store; or `blockmill import DATA --data NEW` \
-                     imports them into a new folder";
+        let store = shell(&[data.display().to_string()]);
+        let again = format!(
+            "`blockmill check {store} --repair` gives up the state, and importing the archive \
+             again executes the blocks of the store; or `blockmill import {store} --data NEW` \
+             imports them into a new folder"
+        );
         let first = places.first().map_or("", String::as_str);
         FaultReport {
-            hint: Some(again.into()),
+            hint: Some(again),
             ..FaultReport::new(format!("{} {what}; the first: {first}", grouped(lost)))
         }
     });

@@ -110,10 +110,12 @@ impl VerifyOptions {
         let mut paths: Vec<_> = paths.iter().map(|path| path.as_ref().to_path_buf()).collect();
         let (cache_dir, manifest) = (self.cache_dir.clone(), self.manifest.clone());
         let remote = Remote { cache_dir, manifest };
+        // the block files of a store may be at URLs, too
+        let stores = bitcoin::sources::replaced(&mut paths)?;
         Ok(Verification {
             mounted: remote::mount(&paths, &remote)?,
             remote,
-            stores: bitcoin::sources::replaced(&mut paths)?,
+            stores,
             paths,
             chain: self.chain.clone(),
             level: self.level,

@@ -63,7 +63,8 @@ fn executed_neo_blocks_are_removed_from_the_corruption_on_and_imported_again() {
         let path = store.join(file);
         let bytes = fs::metadata(&path).expect("a file").len() as usize;
         flip(&path, at.min(bytes - 1));
-        assert!(advice(&store).contains("check DATA --repair` goes back to block"));
+        let command = format!("`blockmill check {} --repair`", store.display());
+        assert!(advice(&store).contains(&format!("{command} goes back to block")));
         let (back, done) = repair(&store);
         let back = back.as_u64().expect("a block");
         assert!(done.contains("import the rest again"), "{done}");
@@ -151,7 +152,8 @@ fn corrupt_coins_and_undo_data_are_removed_and_built_again() {
     let whole = answers(&store);
     for file in ["undo.00000", "manifest"] {
         flip(&store.join("coins").join(file), 20);
-        assert!(advice(&store).contains("check DATA --repair` gives up coins and undo data"));
+        let command = format!("`blockmill check {} --repair`", store.display());
+        assert!(advice(&store).contains(&format!("{command} gives up coins and undo data")));
         let (back, done) = repair(&store);
         assert_eq!(back, 0);
         assert!(done.contains("import the block files again, which connects all blocks"), "{done}");

@@ -9,17 +9,17 @@ use std::path::PathBuf;
 
 /// The advice for a store of which nothing is left.
 const ANEW: &str = "import the archive again into a new folder";
-/// The advice for a store of which only the state is corrupt.
-const AGAIN: &str = "`blockmill import DATA --data NEW`";
 /// The advice for a lost genesis.json.
 const CHAIN: &str = "import again with --chain genesis.json";
-/// The advice for a state of which there are two copies.
-const HEAL: &str = "`blockmill heal DATA`";
 
 impl Walk<'_> {
     /// Corrupts a file of the store, and does what `check` advises until it finds nothing.
     pub fn corrupt(&mut self) {
         let Some(before) = self.model else { return };
+        let store = self.data.display();
+        // the advice for a store of which only the state is corrupt, and for one with two copies
+        let again = format!("`blockmill import {store} --data NEW`");
+        let heal = format!("`blockmill heal {store}`");
         let mut whole = files(&self.data);
         whole.retain(|name, _| !name.starts_with("records"));
         let deed = Deed::random(self.random, &whole, &self.data, &mut BTreeSet::new());
@@ -46,15 +46,15 @@ impl Walk<'_> {
             assert_eq!(found.status, Status::Corrupt, "{}", found.reported());
             if reported.contains(CHAIN) {
                 self.name_chain(before, &found, &reported);
-            } else if reported.contains(HEAL) {
+            } else if reported.contains(&heal) {
                 assert_eq!(self.kind, Kind::FlatTrie);
                 let healed = Command::new("heal").path(&self.data).run();
                 if healed.status == Status::Verified {
                     continue;
                 }
-                assert!(healed.message().contains(AGAIN), "{}", healed.reported());
+                assert!(healed.message().contains(&again), "{}", healed.reported());
                 self.again(before);
-            } else if reported.contains(AGAIN) {
+            } else if reported.contains(&again) {
                 self.again(before);
             } else {
                 assert!(reported.contains(ANEW), "{}", found.reported());

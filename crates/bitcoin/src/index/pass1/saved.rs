@@ -8,7 +8,8 @@ use crate::index::{self, FileStamp, Found, Loaded};
 use crate::options::Options;
 use crate::params::Params;
 use crate::run::Run;
-use blockmill_archive::blkdat::BlockFiles;
+use blockmill_archive::blkdat::{BlockFile, BlockFiles};
+use blockmill_platform::remote::is_remote;
 use std::path::Path;
 
 /// Returns the headers of all files: those of unchanged files from the index file of an earlier
@@ -69,13 +70,22 @@ fn foreign(params: &Params, found: [u8; 4]) -> Error {
     Error::OtherChain { expected, found: format!("Bitcoin {}", params.name) }
 }
 
+/// The stamps of all files now.
+///
+/// # Errors
+/// Returns [`Error::System`] if a file cannot be inspected.
 pub(super) fn stamps(files: &BlockFiles) -> Result<Vec<FileStamp>, Error> {
-    let stamp = |file: &blockmill_archive::blkdat::BlockFile| {
-        if blockmill_archive::is_pipe(file.path()) {
-            return Ok(FileStamp::for_pipe(file.path(), file.length()));
+    let stamp = |file: &BlockFile| {
+        let given = file.path();
+        if blockmill_archive::is_pipe(given) {
+            return Ok(FileStamp::for_pipe(given, file.length()));
         }
-        let path = std::path::absolute(file.path()).unwrap_or_else(|_| file.path().to_path_buf());
-        FileStamp::read(&path, file.key().0).map_err(Error::system("read", file.path()))
+        // a URL is the same one in every folder
+        let path = match is_remote(given) {
+            true => given.to_path_buf(),
+            false => std::path::absolute(given).unwrap_or_else(|_| given.to_path_buf()),
+        };
+        FileStamp::read(&path, file.key().0).map_err(Error::system("read", given))
     };
     files.files().iter().map(stamp).collect()
 }
