@@ -146,7 +146,7 @@ impl Link {
             self.check_ommers(checks, checked, verdict, start);
         }
         check_clock(checks, checked, verdict);
-        gaps::recognise(self.tip.as_ref(), checked, verdict);
+        gaps::recognise((self.tip.as_ref(), self.has_begun), checked, verdict);
         self.passed.note_fault(verdict);
         if verdict.good > 0 && verdict.doubts_last_good() {
             // one of the two headers is damaged, perhaps the one before: do not commit it

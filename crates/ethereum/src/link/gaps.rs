@@ -25,8 +25,13 @@ pub(crate) fn before(
 }
 
 /// Turns the fault of a wrong number into a gap, if the header's number is too high and its parent
-/// is not the block before it: then blocks are missing.
-pub(super) fn recognise(tip: Option<&Tip>, checked: Checked<'_>, verdict: &mut Verdict) {
+/// is not the block before it: then blocks are missing. `tip` is the last block before these, and
+/// whether the run read it.
+pub(super) fn recognise(
+    (tip, is_read): (Option<&Tip>, bool),
+    checked: Checked<'_>,
+    verdict: &mut Verdict,
+) {
     let (i, blocks) = (verdict.good, checked.blocks);
     let is_number = |cause: &Cause| matches!(cause, Cause::Rule(v) if v.rule == Rule::Number);
     let Some(fault) = verdict.fault.as_mut().filter(|fault| is_number(&fault.cause)) else {
@@ -38,9 +43,12 @@ pub(super) fn recognise(tip: Option<&Tip>, checked: Checked<'_>, verdict: &mut V
     };
     let (Some(last), Some(header)) = (last, checked.decoded(i)) else { return };
     let Some(location) = blocks.chunk.location(Part::Header, i) else { return };
-    // the file of the store's last block is unknown
-    let file = i.checked_sub(1).and_then(|i| blocks.chunk.location(Part::Header, i));
-    if let Some(gap) = before(&header, location, last, file.map(|location| location.file)) {
+    // files are read in the order of their blocks; that of the store's last block is unknown
+    let file = match i.checked_sub(1) {
+        Some(i) => blocks.chunk.location(Part::Header, i).map(|location| location.file),
+        None => is_read.then(|| location.file.clone()),
+    };
+    if let Some(gap) = before(&header, location, last, file) {
         (fault.block, fault.hash) = (last.number.saturating_add(1), None);
         fault.cause = Cause::Archive(gap);
     }
