@@ -62,7 +62,7 @@ pub(crate) enum Part {
     /// All blocks of the requested range. Sink and archive say where to begin.
     Whole,
     /// Those of a shard, after blocks that are known already if there are any.
-    Shard(Option<Beginning>),
+    Shard(Option<Box<Beginning>>),
 }
 
 /// [`import_wired`] of a part of a chain.
@@ -83,7 +83,7 @@ pub(crate) fn import_part(
     run.started_unix = blockmill_pipeline::record::unix_time();
     let (is_whole, beginning) = match part {
         Part::Whole => (true, None),
-        Part::Shard(beginning) => (false, beginning),
+        Part::Shard(beginning) => (false, beginning.map(|beginning| *beginning)),
     };
     let mut outcome = match beginning.map_or_else(|| resume::begin(archive, options, sink), Ok) {
         Ok(known) => {

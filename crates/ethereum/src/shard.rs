@@ -50,7 +50,7 @@ pub fn verify_shard(
     })?;
     let beginning = after.map(|after| Beginning::after(after, options)).transpose()?;
     let wiring = Wiring { headers: &ChainRules, sink: &mut Sink::Discard };
-    let part = Part::Shard(beginning);
+    let part = Part::Shard(beginning.map(Box::new));
     let (run, outcome) = import_part(part, archive, options, wiring, progress);
     if run.stopped {
         return Err(Error::Stopped);

@@ -8,6 +8,7 @@ use crate::data_folder;
 use crate::follow;
 use crate::host;
 use crate::import::{Ending, Run};
+use crate::paths;
 use crate::progress;
 use anyhow::{Context, Result, ensure};
 use blockmill_archive::{Archive, BeaconRoots, ChunkLimit, Family, Format};
@@ -75,13 +76,13 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
     job.run(Sink::Executed(Box::new(store)), run)
 }
 
-/// The job of an import that creates its store. `None` if the store is there, or if the import
-/// follows an archive, which may not have its first block yet; then only the settings and the files
-/// are checked.
+/// The job of an import that creates the folder of its store. `None` if the folder is there, or if
+/// the import follows an archive, which may not have its first block yet; then only the settings
+/// and the files are checked.
 fn new_job(args: &Import, run: &Run) -> Result<Option<Job>> {
     let asked = &args.verification;
     let settings = settings(&asked.with)?;
-    if run.follows() || ChainStore::is_in(&args.data)? {
+    if run.follows() || paths::is_there(&args.data)? {
         Archive::open(&asked.paths)?;
         return Ok(None);
     }
