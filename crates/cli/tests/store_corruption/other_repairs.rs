@@ -109,8 +109,8 @@ fn a_corrupt_undo_log_is_removed_and_the_state_stays() {
         |to: u64| document(&run(blockmill(&format!("unwind --json --to {to}")).arg(&store)));
     assert_eq!(unwind(10)["exit_code"], 2);
     succeed(&mut import(&store, &dump));
-    assert_eq!(unwind(25)["status"], "verified");
-    assert_eq!(unwind(20)["status"], "verified");
+    assert_eq!(unwind(25)["status"], "ok");
+    assert_eq!(unwind(20)["status"], "ok");
     assert_eq!(unwind(19)["exit_code"], 2);
 }
 

@@ -274,7 +274,7 @@ impl Walk<'_> {
             assert!(earliest <= state);
             return ended.refuse(&[&format!("block {earliest} or later")]);
         }
-        ended.expect(Status::Verified);
+        ended.expect(Status::Ok);
         self.unwound(to);
     }
 

@@ -100,7 +100,10 @@ impl Chain {
             let data = self.scratch.join(format!("{kind:?}-{height}"));
             // all blocks of a store that removes some
             let flags = if kind == Kind::Traceable { "" } else { kind.flags() };
-            let words = format!("import --threads 1 --until {height} {flags} --chain");
+            // the greatest height is that of all blocks
+            let is_part = height < u64::from(u32::MAX);
+            let until = if is_part { format!("--until {height}") } else { String::new() };
+            let words = format!("import --threads 1 {until} {flags} --chain");
             let import = Command::new(&words).path(&self.configuration).words("--data");
             import.path(&data).path(&self.dump).run().succeed();
             Arc::new(read_content(&data, kind, Level::Execution))
