@@ -121,7 +121,7 @@ def tables(*, hex: bool = False, names: Names = "etl") -> list[dict[str, str | N
     >>> columns = blockmill.tables()
     >>> [it["type"] for it in columns if (it["table"], it["column"]) == ("outputs", "value")]
     ['int64']
-    >>> {it["null_below_level"] for it in columns if it["column"] == "vm_state"}
+    >>> {it["null_below_level"] for it in columns if it["column"] == "exception"}
     {'execution'}
     >>> sorted({it["table"] for it in columns if it["chain"] == "neo"})
     ['blocks', 'notifications', 'transactions', 'transfers']
