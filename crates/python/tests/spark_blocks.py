@@ -92,6 +92,8 @@ class OnBlocks(OnEngine):
 
 
 class Verdicts(OnBlocks):
+    SEALS = {}
+
     def test_good_chains_are_verified_in_1_2_and_5_shards_in_any_order(self):
         dice = random.Random(17)
         for count in (1, 2, 5):

@@ -45,7 +45,7 @@ class OnDatadir(OnEngine):
     def expect_same(self, datadir):
         """The verdict of the engine, which is that of a single run with the coin multiset hash."""
         answer = self.verify(datadir)
-        alone = single_run([str(datadir)], **ASKED, with_="coins=multiset")
+        alone = single_run([str(datadir)], level="execution", with_="coins=multiset")
         self.compare(answer, alone)
         return answer
 

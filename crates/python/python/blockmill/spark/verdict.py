@@ -219,7 +219,8 @@ def write_manifest(job, shards, answer):
         "chain": facts["blockmill.chain"],
         "genesis": facts["blockmill.genesis"],
         "level": job.level,
-        "first": first,
+        # what a chain begins with is written, but was not read
+        "first": min(first, files[0]["first"]),
         "last": last,
         "tip": tip,
         **({"anchor": anchor} if anchor else {}),
