@@ -159,7 +159,7 @@ fn block_access_lists_that_a_conversion_leaves_out_are_reported() {
     let scratch = Scratch::new("verdict-bals");
     let blocks = Blocks::generated(10);
     let path = scratch.path("with-lists");
-    // after transactions and ommers stand withdrawals, after those the access list (EIP-7928)
+    // after transactions and ommers: withdrawals, then the access list (EIP-7928)
     let block = |(i, (header, body)): (usize, (&Vec<u8>, &Vec<u8>))| {
         let mut parts = [vec![header.clone()], items(body)].concat();
         if i >= 7 {
